@@ -1,0 +1,74 @@
+// What crosses the faces and edges between processes: which places, packed in which order.
+//
+// A crossing step reads and writes places one layer beyond the box. Before it, neighbours lend each other these
+// places (Direction::lend); after it, they return them with what was written there (Direction::hand_back).
+// Five of the 19 velocities cross a face, one crosses an edge.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "lattice.hpp"
+
+namespace plait::lbm {
+
+enum class Direction { lend, hand_back };
+
+/// The exchange that has to be complete before a step of that phase: before a crossing step the places beyond
+/// the box are fetched, before a local step those written by the crossing step before it go home.
+[[nodiscard]] constexpr Direction before(Phase phase) {
+  return phase == Phase::crossing ? Direction::lend : Direction::hand_back;
+}
+
+/// `count` places, `stride` apart, of one velocity.
+struct Run {
+  double* place;
+  std::ptrdiff_t stride;
+  std::int32_t count;
+  std::int32_t offset;              // in the message
+  const std::uint8_t* writer;       // kind of the site that writes these places in a crossing step, or null:
+                                    // where that is a wall nothing was written, and the place must stay
+};
+
+/// What is exchanged with one neighbour across one face or edge.
+class Link {
+ public:
+  Link(Lattice& lattice, const Int3& side);
+
+  [[nodiscard]] int neighbor() const { return neighbor_; }
+  /// Tags tell apart the links between the same two processes.
+  [[nodiscard]] int send_tag() const { return send_tag_; }
+  [[nodiscard]] int receive_tag() const { return receive_tag_; }
+
+  /// A link may be cut into pieces, on both sides alike; any thread may handle a piece. pack() fills the
+  /// piece's part of the send buffer, unpack() empties its part of the receive buffer.
+  void pack(Direction d, int piece = 0, int pieces = 1);
+  void unpack(Direction d, int piece = 0, int pieces = 1);
+  [[nodiscard]] std::span<double> send_buffer(int piece = 0, int pieces = 1) { return part(send_, piece, pieces); }
+  [[nodiscard]] std::span<double> receive_buffer(int piece = 0, int pieces = 1) { return part(receive_, piece, pieces); }
+
+ private:
+  [[nodiscard]] std::pair<std::size_t, std::size_t> runs(int piece, int pieces) const {
+    return {inner_.size() * piece / pieces, inner_.size() * (piece + 1) / pieces};
+  }
+  [[nodiscard]] std::span<double> part(std::vector<double>& buffer, int piece, int pieces) const;
+
+  int neighbor_, send_tag_, receive_tag_;
+  std::vector<Run> inner_;  // the box's own places that the neighbour borrows
+  std::vector<Run> outer_;  // places beyond the box that are borrowed from it
+  std::vector<double> send_, receive_;
+};
+
+class Halo {
+ public:
+  explicit Halo(Lattice& lattice);
+  [[nodiscard]] std::vector<Link>& links() { return links_; }
+  /// Bytes that this process sends before each step.
+  [[nodiscard]] long bytes() const { return bytes_; }
+
+ private:
+  std::vector<Link> links_;
+  long bytes_ = 0;
+};
+
+}  // namespace plait::lbm

@@ -1,0 +1,422 @@
+// plait-lbm: a lattice-Boltzmann code whose halo exchange runs in every hybrid programming model.
+#include <fmt/format.h>
+#include <mpi.h>
+#include <omp.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <sstream>
+
+#include "checks.hpp"
+#include "error.hpp"
+#include "files.hpp"
+#include "simulation.hpp"
+
+namespace plait::lbm {
+namespace {
+
+struct Options {
+  std::string deck, model, json, output, restart, grid;
+  std::vector<std::string> settings;
+  long steps = 0;
+  bool no_output = false, no_limit = false, quiet = false, version = false;
+};
+
+void describe(CLI::App& app, Options& o) {
+  std::string names;
+  for (const auto& m : models()) names += fmt::format("\n  {:<11} {}", m.name, m.what);
+  app.add_option("deck", o.deck, "What to simulate: a TOML file, see docs/lbm.md")->required();
+  app.add_option("--model", o.model, "How threads and processes share the work (default: pure-mpi with one thread, else masteronly):" + names);
+  app.add_option("--steps", o.steps, "Make so many steps, whatever the deck says, and do not stop when steady")->check(CLI::PositiveNumber);
+  app.add_option("--set", o.settings, "KEY=VALUE in place of the deck's, like lattice.size=[64,64,64]; may be repeated")->allow_extra_args(false);
+  app.add_option("--grid", o.grid, "Cut the lattice into XxYxZ boxes instead of the best way found");
+  app.add_option("--json", o.json, "Write the results there");
+  app.add_option("--output", o.output, "Folder for fields and checkpoints, in place of the deck's");
+  app.add_option("--restart", o.restart, "Go on from this checkpoint");
+  app.add_flag("--no-output", o.no_output, "Write no fields and no checkpoints");
+  app.add_flag("--no-limit", o.no_limit, "Do not measure the memory's limit");
+  app.add_flag("--quiet", o.quiet, "Print nothing but errors");
+}
+
+Int3 parse_grid(const std::string& text) {
+  if (text.empty()) return {};
+  Int3 g{};
+  char end = 0;
+  if (std::sscanf(text.c_str(), "%dx%dx%d%c", &g[0], &g[1], &g[2], &end) != 3 || g[0] < 1 || g[1] < 1 || g[2] < 1) {
+    throw Error(fmt::format("--grid {}: must be three whole numbers of at least 1, like 1x2x2", text));
+  }
+  return g;
+}
+
+/// Process 0 reads the deck's file; all get its text.
+std::string read_deck(const std::string& path, MPI_Comm comm) {
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  std::string text;
+  collectively(comm, [&] {
+    if (rank != 0) return;
+    std::ifstream in(path);
+    std::stringstream content;
+    if (!in || !(content << in.rdbuf())) throw Error(fmt::format("deck {} cannot be read: {}", path, std::strerror(errno)));
+    text = content.str();
+  });
+  auto length = static_cast<int>(text.size());
+  MPI_Bcast(&length, 1, MPI_INT, 0, comm);
+  text.resize(static_cast<std::size_t>(length));
+  MPI_Bcast(text.data(), length, MPI_CHAR, 0, comm);
+  return text;
+}
+
+/// Median, least and most of a sample that is not empty.
+nlohmann::json summary(std::vector<double> v) {
+  std::sort(v.begin(), v.end());
+  const std::size_t n = v.size();
+  return {{"median", 0.5 * (v[(n - 1) / 2] + v[n / 2])}, {"min", v.front()}, {"max", v.back()}};
+}
+
+/// What the run was made of and what it found; complete on process 0.
+class Report {
+ public:
+  Report(const Simulation& s, const ModelInfo& model, int threads) : processes_(1) {
+    MPI_Comm_size(s.comm(), &processes_);
+    MPI_Comm_rank(s.comm(), &rank_);
+    const Subdomain& box = s.box();
+    const double sites = 1.0 * box.global[0] * box.global[1] * box.global[2];
+    char version[MPI_MAX_LIBRARY_VERSION_STRING]{};
+    int length = 0, level = 0;
+    MPI_Get_library_version(version, &length);
+    MPI_Query_thread(&level);
+    const std::string text(version);
+    json_["deck"] = s.deck().name;
+    json_["model"] = model.name;
+    json_["processes"] = processes_;
+    json_["threads"] = threads;
+    json_["grid"] = box.grid;
+    json_["lattice"] = box.global;
+    json_["fluid_sites"] = s.fluid_sites();
+    json_["porosity"] = static_cast<double>(s.fluid_sites()) / sites;
+    json_["mpi"] = text.substr(0, text.find('\n'));
+    json_["thread_level"] = level == MPI_THREAD_SINGLE       ? "MPI_THREAD_SINGLE"
+                            : level == MPI_THREAD_FUNNELED   ? "MPI_THREAD_FUNNELED"
+                            : level == MPI_THREAD_SERIALIZED ? "MPI_THREAD_SERIALIZED"
+                                                             : "MPI_THREAD_MULTIPLE";
+  }
+
+  nlohmann::json& json() { return json_; }
+  [[nodiscard]] bool first() const { return rank_ == 0; }
+
+  /// Times per step, the mean over processes of each part. Local and crossing steps differ, so a sample is the mean of
+  /// two steps that follow each other. The first two, in which memory and caches are met for the first time,
+  /// are left out where there are more than ten. Collective.
+  void add_times(const Simulation& s, const std::vector<double>& limit) {
+    const std::size_t n = s.times().size(), skip = n > 10 ? 2 : 0;
+    std::vector<double> mine(4 * n), sum(4 * n);
+    for (std::size_t k = 0; k < n; ++k) {
+      const StepTimes& t = s.times()[k];
+      mine[k] = t.compute;
+      mine[n + k] = t.pack;
+      mine[2 * n + k] = t.wait;
+      mine[3 * n + k] = t.unpack;
+    }
+    MPI_Reduce(mine.data(), sum.data(), static_cast<int>(4 * n), MPI_DOUBLE, MPI_SUM, 0, s.comm());
+    if (!first() || n == 0) return;
+    std::vector<double> parts[4], halo, step;
+    for (std::size_t k = skip; k < n; k += 2) {
+      const std::size_t other = std::min(k + 1, n - 1);
+      for (std::size_t p = 0; p < 4; ++p) parts[p].push_back(1e3 * (sum[p * n + k] + sum[p * n + other]) / 2 / processes_);
+      halo.push_back(parts[1].back() + parts[2].back() + parts[3].back());
+      step.push_back(parts[0].back() + halo.back());
+    }
+    static constexpr const char* kNames[4] = {"compute_ms", "pack_ms", "wait_ms", "unpack_ms"};
+    for (std::size_t p = 0; p < 4; ++p) json_[kNames[p]] = summary(parts[p]);
+    json_["halo_ms"] = summary(halo);
+    json_["step_ms"] = summary(step);
+    const double per_ms = static_cast<double>(s.fluid_sites()) / 1e3;  // million sites per ms -> MLUPS
+    const double median = json_["step_ms"]["median"];
+    json_["mlups"] = per_ms / median;
+    if (limit.empty()) return;
+    const double best = 1e3 * summary(limit)["median"].get<double>();
+    json_["limit_mlups"] = per_ms / best;
+    json_["limit_gb_s"] = per_ms / best * kBytesPerUpdate / 1e3;
+    json_["limit_fraction"] = best / median;
+  }
+
+  void print() const {
+    const auto& j = json_;
+    fmt::print("{}: {}x{}x{} sites, {} fluid, {} processes x {} threads, {}\n", j["deck"].get<std::string>(),
+               j["lattice"][0].get<int>(), j["lattice"][1].get<int>(), j["lattice"][2].get<int>(), j["fluid_sites"].get<long>(),
+               j["processes"].get<int>(), j["threads"].get<int>(), j["model"].get<std::string>());
+    if (j.contains("step_ms")) {
+      const auto median = [&](const char* key) { return j[key]["median"].get<double>(); };
+      fmt::print("  step {:.3f} ms ({:.3f} to {:.3f}): compute {:.3f}, pack {:.3f}, wait {:.3f}, unpack {:.3f}\n",
+                 median("step_ms"), j["step_ms"]["min"].get<double>(), j["step_ms"]["max"].get<double>(),
+                 median("compute_ms"), median("pack_ms"), median("wait_ms"), median("unpack_ms"));
+      fmt::print("  {:.1f} million site updates a second", j["mlups"].get<double>());
+      if (j.contains("limit_mlups")) {
+        fmt::print(", {:.2f} of the memory's limit ({:.1f}, {:.1f} GB/s)", j["limit_fraction"].get<double>(),
+                   j["limit_mlups"].get<double>(), j["limit_gb_s"].get<double>());
+      }
+      fmt::print("\n");
+    }
+    fmt::print("  step {}{}, mean velocity ({:.6g}, {:.6g}, {:.6g})\n", j["step"].get<long>(),
+               j["steady"].get<bool>() ? ", steady" : "", j["mean_velocity"][0].get<double>(),
+               j["mean_velocity"][1].get<double>(), j["mean_velocity"][2].get<double>());
+    if (!j["permeability"].is_null()) fmt::print("  permeability {:.6g} (lattice spacings squared)\n", j["permeability"].get<double>());
+    for (const auto& c : j["checks"]) {
+      fmt::print("  check against {}: error {:.2e} in {} (at most {:.2e}): {}\n", c["against"].get<std::string>(),
+                 c["error"].get<double>(), c["quantity"].get<std::string>(), c["tolerance"].get<double>(),
+                 c["passed"].get<bool>() ? "passed" : "FAILED");
+    }
+    fmt::print("  digest {}\n", j["digest"].get<std::string>());
+  }
+
+ private:
+  int processes_, rank_ = 0;
+  nlohmann::json json_;
+};
+
+/// A line on the terminal that shows how far the run is.
+class Progress {
+ public:
+  Progress(bool shown, long first, long last) : shown_(shown), first_(first), last_(last) {}
+  ~Progress() {
+    if (shown_) std::fputs("\r\033[K", stderr);
+  }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void show(long step) {
+    const double now = MPI_Wtime();
+    if (!shown_ || (now - last_shown_ < 0.2 && step < last_)) return;
+    last_shown_ = now;
+    constexpr int kWidth = 30;
+    const double done = static_cast<double>(step - first_) / static_cast<double>(std::max(1L, last_ - first_));
+    const int full = static_cast<int>(kWidth * done);
+    const double left = done > 0 ? (now - start_) * (1 - done) / done : 0;
+    fmt::print(stderr, "\r[{}{}] step {} of {}, {:.0f} s left \033[K", std::string(full, '#'), std::string(kWidth - full, '.'), step, last_, left);
+    std::fflush(stderr);
+  }
+
+ private:
+  bool shown_;
+  long first_, last_;
+  double start_ = MPI_Wtime(), last_shown_ = 0;
+};
+
+/// The time loop: steps in batches, between which things are written and looked at.
+class Run {
+ public:
+  Run(Simulation& s, const Options& o, std::string stem, long last)
+      : s_(s), o_(o), stem_(std::move(stem)), last_(last), interval_(s.deck().steady > 0 && !o.steps ? s.deck().interval : 0) {}
+
+  /// Seconds a step would take without arithmetic, measured in turn with the steps; empty if not wanted.
+  [[nodiscard]] const std::vector<double>& limit() const { return limit_; }
+
+  /// Returns whether the flow became steady.
+  bool go(bool progress) {
+    Progress bar(progress, s_.step(), last_);
+    double before = 0;
+    const long every = std::max(20L, (last_ - s_.step()) / kLimitSamples);
+    long sample = s_.step();
+    while (s_.step() < last_) {
+      s_.run(batch());
+      bar.show(s_.step());
+      if (!o_.no_limit && s_.step() >= sample) {
+        limit_.push_back(s_.measure_limit());
+        sample = s_.step() + every;
+      }
+      write();
+      if (!due(interval_)) continue;
+      const double now = s_.means().size;
+      if (now > 0 && std::abs(now - before) <= s_.deck().steady * now) return true;
+      before = now;
+    }
+    return false;
+  }
+
+ private:
+  [[nodiscard]] bool due(long every) const { return every > 0 && s_.step() % every == 0; }
+
+  /// Steps to the next event; at most 20, so that the progress bar moves.
+  [[nodiscard]] long batch() const {
+    long n = std::min(20L, last_ - s_.step());
+    for (const long every : {interval_, s_.deck().fields_every, s_.deck().checkpoint_every}) {
+      if (every > 0) n = std::min(n, every - s_.step() % every);
+    }
+    return n;
+  }
+
+  void write() {
+    if (o_.no_output) return;
+    if (due(s_.deck().fields_every) && s_.step() < last_) write_fields(s_, fmt::format("{}-{}.vti", stem_, s_.step()));
+    if (due(s_.deck().checkpoint_every)) write_checkpoint(s_, stem_ + ".checkpoint");
+  }
+
+  Simulation& s_;
+  const Options& o_;
+  std::string stem_;
+  static constexpr long kLimitSamples = 15;
+  long last_;
+  long interval_;
+  std::vector<double> limit_;
+};
+
+void write_json(const nlohmann::json& json, const std::string& path) {
+  const std::string partial = path + ".partial";
+  std::ofstream out(partial);
+  out << json.dump(2) << '\n';
+  out.close();
+  if (!out || std::rename(partial.c_str(), path.c_str()) != 0) {
+    throw Error(fmt::format("results cannot be written to {}: {}", path, std::strerror(errno)));
+  }
+}
+
+void add_results(Report& report, Simulation& s, bool steady) {
+  const Double3 u = s.means().velocity;
+  const Digest digest = s.digest();
+  const auto result = check(s);
+  auto& j = report.json();
+  j["step"] = s.step();
+  j["steps"] = s.times().size();
+  j["steady"] = steady;
+  j["mean_velocity"] = u;
+  j["digest"] = to_string(digest);
+  const Double3& f = s.fluid().force;
+  const double force = f[0] * f[0] + f[1] * f[1] + f[2] * f[2];
+  // Darcy's law along the force: mean velocity = permeability / viscosity * force.
+  const bool walls = s.fluid_sites() < 1LL * s.box().global[0] * s.box().global[1] * s.box().global[2] ||
+                     !(s.deck().periodic(0) && s.deck().periodic(1) && s.deck().periodic(2));
+  if (force > 0 && walls) j["permeability"] = s.fluid().viscosity * (u[0] * f[0] + u[1] * f[1] + u[2] * f[2]) / force;
+  else j["permeability"] = nullptr;
+  j["checks"] = nlohmann::json::array();
+  if (!result) return;
+  nlohmann::json c{{"against", result->against},     {"quantity", result->quantity}, {"error", result->error},
+                   {"tolerance", result->tolerance}, {"passed", result->passed()}};
+  if (result->expected != 0) c.update({{"found", result->found}, {"expected", result->expected}});
+  j["checks"].push_back(c);
+}
+
+/// Threads, deck and grid that all processes agree on.
+struct Setup {
+  Deck deck;
+  Int3 grid{};
+  int threads = 1;
+};
+
+Setup set_up(const Options& o, const ModelInfo& model, MPI_Comm comm) {
+  int size = 0, level = 0;
+  MPI_Comm_size(comm, &size);
+  MPI_Query_thread(&level);
+  Setup setup;
+  const std::string text = read_deck(o.deck, comm);
+  setup.threads = omp_get_max_threads();
+  int least[2] = {setup.threads, -setup.threads}, all[2];
+  MPI_Allreduce(least, all, 2, MPI_INT, MPI_MIN, comm);
+  collectively(comm, [&] {
+    if (level < model.thread_level) throw Error(fmt::format("model {} needs more thread support than this MPI gives", model.name));
+    if (!model.threads && setup.threads > 1) {
+      throw Error(fmt::format("model {} uses one thread a process, but OMP_NUM_THREADS is {}; set it to 1 or choose another model",
+                              model.name, setup.threads));
+    }
+    if (all[0] != -all[1]) throw Error("OMP_NUM_THREADS must be the same in all processes");
+    setup.deck = parse_deck(text, o.deck, o.settings);
+    if (o.steps) setup.deck.steps = o.steps;
+    if (!o.output.empty()) setup.deck.directory = o.output;
+    setup.grid = choose_grid(setup.deck.size, size, parse_grid(o.grid));
+  });
+  return setup;
+}
+
+/// The whole run.
+void simulate(const Options& o, const ModelInfo& model, MPI_Comm comm) {
+  const Setup setup = set_up(o, model, comm);
+  const Deck& deck = setup.deck;
+  const bool writes = !o.no_output && (deck.fields || deck.fields_every || deck.checkpoint_every);
+  if (writes) prepare_folder(deck.directory, comm);
+  if (!o.json.empty()) {
+    const auto folder = std::filesystem::path(o.json).parent_path();
+    prepare_folder(folder.empty() ? "." : folder.string(), comm);
+  }
+  Simulation s(deck, model, setup.grid, setup.threads, std::filesystem::path(o.deck).parent_path().string(), comm);
+  Report report(s, model, setup.threads);
+  s.initialize();
+  if (!o.restart.empty()) read_checkpoint(s, o.restart);
+  const std::string stem = (std::filesystem::path(deck.directory) / deck.name).string();
+  const char* wanted = std::getenv("PLAIT_PROGRESS");
+  const bool progress = report.first() && !o.quiet && (isatty(STDERR_FILENO) || (wanted && *wanted == '1'));
+  Run run(s, o, stem, o.steps ? s.step() + o.steps : deck.steps);
+  const bool steady = run.go(progress);
+  add_results(report, s, steady);
+  if (!o.no_output && deck.fields) write_fields(s, fmt::format("{}-{}.vti", stem, s.step()));
+  report.add_times(s, run.limit());
+  collectively(comm, [&] {
+    if (!report.first()) return;
+    if (!o.quiet) report.print();
+    if (!o.json.empty()) write_json(report.json(), o.json);
+    for (const auto& c : report.json()["checks"]) {
+      if (!c["passed"].get<bool>()) throw Error(fmt::format("the check against {} failed", c["against"].get<std::string>()));
+    }
+  });
+}
+
+/// Reads the command line. Returns an exit status where there is nothing to run.
+std::optional<int> parse(int argc, char** argv, Options& o, std::string& wrong) {
+  CLI::App app{"plait-lbm: D3Q19 lattice-Boltzmann in every hybrid programming model", "plait-lbm"};
+  describe(app, o);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    wrong = app.help();
+    return 0;
+  } catch (const CLI::ParseError& e) {
+    wrong = fmt::format("plait-lbm: {} (see plait-lbm --help)\n", e.what());
+    std::replace(wrong.begin(), wrong.end() - 1, '\n', ' ');
+    return 2;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+}  // namespace plait::lbm
+
+int main(int argc, char** argv) {
+  using namespace plait::lbm;
+  Options options;
+  std::string line;
+  std::optional<int> status = parse(argc, argv, options, line);
+  const ModelInfo* model = &models().front();
+  if (!status) {
+    if (options.model.empty()) options.model = omp_get_max_threads() > 1 ? "masteronly" : "pure-mpi";
+    try {
+      model = &find_model(options.model);
+    } catch (const Error& e) {
+      line = fmt::format("plait-lbm: {}\n", e.what());
+      status = 2;
+    }
+  }
+  int level = 0, rank = 0;
+  MPI_Init_thread(&argc, &argv, model->thread_level, &level);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (status) {
+    if (rank == 0) fmt::print(*status ? stderr : stdout, "{}", line);
+  } else {
+    try {
+      simulate(options, *model, MPI_COMM_WORLD);
+      status = 0;
+    } catch (const Quit&) {
+      status = 1;
+    } catch (const std::exception& e) {
+      std::fprintf(stderr, "plait-lbm: process %d: %s\n", rank, e.what());
+      MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+  }
+  std::fflush(nullptr);
+  MPI_Finalize();
+  return *status;
+}

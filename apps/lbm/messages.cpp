@@ -1,0 +1,32 @@
+#include "messages.hpp"
+
+namespace plait::lbm {
+
+Messages::Messages(Halo& halo, MPI_Comm comm, int piece, int pieces)
+    : halo_(halo), comm_(comm), piece_(piece), pieces_(pieces) {}
+
+void Messages::pack(Direction d) {
+  for (Link& link : halo_.links()) link.pack(d, piece_, pieces_);
+}
+
+void Messages::start() {
+  requests_.clear();
+  for (Link& link : halo_.links()) {
+    const auto buffer = link.receive_buffer(piece_, pieces_);
+    MPI_Irecv(buffer.data(), static_cast<int>(buffer.size()), MPI_DOUBLE, link.neighbor(), link.receive_tag(), comm_,
+              &requests_.emplace_back());
+  }
+  for (Link& link : halo_.links()) {
+    const auto buffer = link.send_buffer(piece_, pieces_);
+    MPI_Isend(buffer.data(), static_cast<int>(buffer.size()), MPI_DOUBLE, link.neighbor(), link.send_tag(), comm_,
+              &requests_.emplace_back());
+  }
+}
+
+void Messages::wait() { MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE); }
+
+void Messages::unpack(Direction d) {
+  for (Link& link : halo_.links()) link.unpack(d, piece_, pieces_);
+}
+
+}  // namespace plait::lbm

@@ -1,0 +1,91 @@
+// A hybrid programming model: how the threads of a process share the exchange of the halo and the update.
+// One file per model; model.cpp lists them.
+#pragma once
+
+#include <mpi.h>
+
+#include <chrono>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "halo.hpp"
+#include "kernel.hpp"
+
+namespace plait::lbm {
+
+/// Where the time of a step goes, in seconds, as the process's first thread sees it. Waiting for other
+/// threads counts to the part that they are in.
+struct StepTimes {
+  double compute = 0, pack = 0, wait = 0, unpack = 0;
+  [[nodiscard]] double halo() const { return pack + wait + unpack; }
+  [[nodiscard]] double total() const { return compute + halo(); }
+};
+
+/// Adds the time since the last lap to a part.
+class Stopwatch {
+ public:
+  using Clock = std::chrono::steady_clock;
+  double lap(double& part) {
+    const auto now = Clock::now();
+    const double seconds = std::chrono::duration<double>(now - last_).count();
+    last_ = now;
+    part += seconds;
+    return seconds;
+  }
+
+ private:
+  Clock::time_point last_ = Clock::now();
+};
+
+/// What a model works on. The communicator is the application's own.
+struct World {
+  Lattice& lattice;
+  Halo& halo;
+  Fluid fluid;
+  MPI_Comm comm;
+  int threads;
+};
+
+class Model {
+ public:
+  explicit Model(const World& world) : world_(world) {}
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+  virtual ~Model() = default;
+
+  /// One step: the exchange before it (unless the halo is in place already), then the update. Called by every
+  /// thread of an OpenMP team of world.threads; the team is together again at the end.
+  virtual void step(Phase phase, bool exchange, int thread, StepTimes& times) = 0;
+
+ protected:
+  /// Updates this thread's share of all sites; the team is together at the end.
+  void update_all(Phase phase, int thread) {
+    const auto [begin, end] = world_.lattice.all().part(thread, world_.threads);
+    update(world_.lattice, world_.fluid, phase, begin, end);
+#pragma omp barrier
+  }
+
+  World world_;
+};
+
+/// One entry of the list of models.
+struct ModelInfo {
+  std::string_view name;
+  int thread_level;      // what it needs of MPI_Init_thread
+  bool threads;          // whether it uses more than one thread
+  std::string_view what;
+  std::unique_ptr<Model> (*make)(const World&);
+};
+
+[[nodiscard]] std::span<const ModelInfo> models();
+/// Throws Error for an unknown name, naming the known ones.
+[[nodiscard]] const ModelInfo& find_model(std::string_view name);
+
+std::unique_ptr<Model> make_pure_mpi(const World&);
+std::unique_ptr<Model> make_masteronly(const World&);
+std::unique_ptr<Model> make_funneled(const World&);
+std::unique_ptr<Model> make_multiple(const World&);
+
+}  // namespace plait::lbm
