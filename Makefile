@@ -1,0 +1,44 @@
+# make MPI=mpich|openmpi|impi|system TARGET; `make help` lists the targets.
+MPI ?= $(shell command -v mpicc >/dev/null 2>&1 && echo system || echo mpich)
+
+# Tools come from the repository's own environment.
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+SHELL := /bin/bash
+BUILD := build/$(MPI)
+JOBS ?= $(shell nproc)
+CPP = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h' '*.cpp' '*.hpp')
+
+.PHONY: build run test check format clean help setup
+.DEFAULT_GOAL := build
+
+build: setup ## compile everything into build/MPI
+	@[[ -f $(BUILD)/build.ninja ]] || cmake --preset $(MPI)
+	@cmake --build $(BUILD) --parallel $(JOBS)
+
+run: build ## the main job: compare all models on decks/porous.toml
+	@./plait --mpi $(MPI) compare decks/porous.toml
+
+test: build ## C++ tests, then whole programs under MPI
+	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error
+	@PLAIT_MPI=$(MPI) python -m pytest tests
+
+check: build ## formatting and static analysis
+	@clang-format --dry-run -Werror $(CPP)
+	@ruff format --check --quiet python tests
+	@ruff check --quiet python tests
+	@scripts/tidy $(BUILD)
+
+format: setup ## put every source into the house's format
+	@clang-format -i $(CPP)
+	@ruff format --quiet python tests
+	@ruff check --quiet --fix python tests
+
+setup: # what the others need; quick when all is there
+	@scripts/setup $(MPI)
+
+clean: ## remove what was built, not what was set up
+	rm -rf build out
+
+help: ## this list
+	@echo "make [MPI=mpich|openmpi|impi|system] [TARGET]   (MPI is $(MPI))"
+	@sed -n 's/^\([a-z]*\):.*## /  \1\t/p' Makefile | expand -t 12
