@@ -1,0 +1,76 @@
+#include "cache.hpp"
+
+#include <mutex>
+#include <unordered_map>
+
+#include "contents.hpp"
+#include "flatten.hpp"
+
+namespace plait::layout {
+namespace {
+
+using Shared = std::shared_ptr<const Layout>;
+
+extern "C" int plait_layout_forget(MPI_Datatype, int, void* value, void*) {
+  delete static_cast<Shared*>(value);
+  return MPI_SUCCESS;
+}
+
+/// The attribute that holds a datatype's layout. A duplicate does not take it over and gets its own.
+int key() {
+  static const int made = [] {
+    int k = MPI_KEYVAL_INVALID;
+    check(PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, plait_layout_forget, &k, nullptr));
+    return k;
+  }();
+  return made;
+}
+
+Shared kept_with(MPI_Datatype datatype) {
+  void* value = nullptr;
+  int found = 0;
+  check(PMPI_Type_get_attr(datatype, key(), &value, &found));
+  return found ? *static_cast<Shared*>(value) : nullptr;
+}
+
+/// Fails with MPI_ERR_TYPE through the error handler, by the MPI's own hand: nothing in MPI asks a datatype whether it
+/// is committed, but a call that moves data refuses one that is not, even for no elements.
+void require_committed(MPI_Datatype datatype) {
+  char in[1] = {}, out[1] = {};
+  int position = 0;
+#if MPI_VERSION >= 4
+  check(PMPI_Pack(in, 0, datatype, out, 1, &position, MPI_COMM_SELF));
+#else
+  check(PMPI_Pack(in, 0, datatype, out, 1, &position, MPI_COMM_WORLD));
+#endif
+}
+
+std::mutex making;
+
+/// Attributes of predefined datatypes would outlive MPI_Finalize, so theirs stay here. They are few and small.
+Shared predefined(MPI_Datatype datatype) {
+  static std::unordered_map<MPI_Datatype, Shared> all;
+  const std::lock_guard lock(making);
+  Shared& layout = all[datatype];
+  if (!layout) layout = flatten(datatype);
+  return layout;
+}
+
+Shared make(MPI_Datatype datatype) {
+  require_committed(datatype);
+  const std::lock_guard lock(making);
+  if (Shared other = kept_with(datatype)) return other;  // another thread was first
+  auto layout = std::make_unique<Shared>(flatten(datatype));
+  check(PMPI_Type_set_attr(datatype, key(), layout.get()));
+  return *layout.release();
+}
+
+}  // namespace
+
+std::shared_ptr<const Layout> layout_of(MPI_Datatype datatype) {
+  if (datatype == MPI_DATATYPE_NULL) throw MPIError{MPI_ERR_TYPE, false};
+  if (Shared layout = kept_with(datatype)) return layout;
+  return is_predefined(combiner_of(datatype)) ? predefined(datatype) : make(datatype);
+}
+
+}  // namespace plait::layout
