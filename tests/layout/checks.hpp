@@ -17,7 +17,7 @@ class Memory {
       lowest_ = std::min(lowest_, at);
       highest_ = std::max(highest_, at + 1);
     }
-    bytes_.resize(static_cast<std::size_t>(highest_ - lowest_));
+    bytes_.resize(static_cast<std::size_t>(highest_ - lowest_) + 1);  // some, since MPI refuses a null buffer
   }
   void fill(Random& random) {
     for (auto& b : bytes_) b = static_cast<std::byte>(random.in(0, 255));

@@ -52,7 +52,9 @@ inline std::vector<Segment> segments(const TypeMap& map) {
 
 class Random {
  public:
-  explicit Random(std::uint64_t seed) : engine_(seed) {}
+  explicit Random(std::uint64_t seed, bool tame = false) : engine_(seed), tame_(tame) {}
+  /// True where what is made is for an MPI to move, some of which stumble over extents that make elements overlap.
+  [[nodiscard]] bool tame() const { return tame_; }
   std::int64_t in(std::int64_t low, std::int64_t high) {
     return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
   }
@@ -60,6 +62,7 @@ class Random {
 
  private:
   std::mt19937_64 engine_;
+  bool tame_;
 };
 
 }  // namespace plait::layout::test
