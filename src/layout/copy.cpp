@@ -1,5 +1,6 @@
 // pack, unpack and copy: ranges of buffers taken apart into pieces, and each piece given to its loop.
 #include <algorithm>
+#include <cstring>
 
 #include "layout.hpp"
 #include "loops.hpp"
@@ -12,6 +13,11 @@ namespace {
 std::int64_t clip(const Buffer& buffer, std::int64_t begin, std::int64_t wanted) {
   if (begin < 0) return 0;
   return std::clamp<std::int64_t>(buffer.bytes() - begin, 0, std::max<std::int64_t>(wanted, 0));
+}
+
+/// Of nothing, either side may be null.
+void move(void* to, const void* from, std::int64_t bytes) {
+  if (bytes > 0) std::memcpy(to, from, static_cast<std::size_t>(bytes));
 }
 
 /// Goes through the runs of a piece, stopping anywhere between.
@@ -84,6 +90,10 @@ void copy_pieces(const Buffer& from, std::int64_t from_begin, const Buffer& to, 
 std::size_t pack(const Buffer& from, std::int64_t begin, std::span<std::byte> to) {
   const std::int64_t bytes = clip(from, begin, static_cast<std::int64_t>(to.size()));
   std::byte* packed = to.data();
+  if (from.node().kind == Kind::run) {
+    move(packed, reinterpret_cast<const void*>(from.at() + begin), bytes);
+    return static_cast<std::size_t>(bytes);
+  }
   auto sink = [&packed](const Piece& piece) {
     pack_piece(piece, packed);
     packed += piece.bytes();
@@ -95,6 +105,10 @@ std::size_t pack(const Buffer& from, std::int64_t begin, std::span<std::byte> to
 std::size_t unpack(std::span<const std::byte> from, const Buffer& to, std::int64_t begin) {
   const std::int64_t bytes = clip(to, begin, static_cast<std::int64_t>(from.size()));
   const std::byte* packed = from.data();
+  if (to.node().kind == Kind::run) {
+    move(reinterpret_cast<void*>(to.at() + begin), packed, bytes);
+    return static_cast<std::size_t>(bytes);
+  }
   auto sink = [&packed](const Piece& piece) {
     unpack_piece(packed, piece);
     packed += piece.bytes();

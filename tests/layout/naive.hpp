@@ -53,7 +53,7 @@ inline std::vector<Segment> segments(const TypeMap& map) {
 class Random {
  public:
   explicit Random(std::uint64_t seed, bool tame = false) : engine_(seed), tame_(tame) {}
-  /// True where what is made is for an MPI to move, some of which stumble over extents that make elements overlap.
+  /// True where what is made is for an MPI to move, some of which stumble over overlapping elements and empty members.
   [[nodiscard]] bool tame() const { return tame_; }
   std::int64_t in(std::int64_t low, std::int64_t high) {
     return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
