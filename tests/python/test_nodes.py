@@ -58,7 +58,7 @@ def test_shared_memory_of_a_node_is_not_seen_elsewhere():
 @needs_nodes
 def test_processes_of_other_nodes_are_out_of_reach():
     assert on_head(2, "$exec n0 sleep 60 & sleep 0.2; $exec n1 sh -c 'ls -d /proc/[0-9]*'; kill %1")[0] == "/proc/1"
-    lines = on_head(2, "$exec n0 sleep 61 & sleep 0.2; $exec n1 sh -c 'cat /proc/[0-9]*/cmdline | tr \"\\0\" \" \"'; kill %1")
+    lines = on_head(2, '$exec n0 sleep 61 & sleep 0.2; $exec n1 sh -c \'cat /proc/[0-9]*/cmdline | tr "\\0" " "\'; kill %1')
     assert "sleep 61" not in " ".join(lines)
 
 
@@ -100,8 +100,9 @@ def test_traffic_is_counted_and_can_be_slowed():
     send = "import socket; s = socket.create_connection(('n1', 7000)); s.sendall(bytes(1 << 20)); s.shutdown(1); s.recv(1)"
     take = "import socket; c, a = socket.create_server(('', 7000)).accept()\nwhile c.recv(65536): pass"
     script = (
-        f"{MPINODES} shape rate 40mbit; $exec n1 {sys.executable} -c \"{take}\" & sleep 0.5; "
-        f"start=$(date +%s%N); $exec n0 {sys.executable} -c \"{send}\"; echo $((($(date +%s%N) - start) / 1000000)); {MPINODES} bytes"
+        f'{MPINODES} shape rate 40mbit; $exec n1 {sys.executable} -c "{take}" & sleep 0.5; '
+        f'start=$(date +%s%N); $exec n0 {sys.executable} -c "{send}"; echo $((($(date +%s%N) - start) / 1000000)); '
+        f"{MPINODES} bytes"
     )
     lines = on_head(2, script)
     assert int(lines[0]) > 150  # 1 MiB at 40 Mbit/s takes 210 ms, unlimited 1 ms
