@@ -117,9 +117,9 @@ def table(rows: Sequence[Row]) -> Table:
         shown.add_row(
             row.model + (" (oversubscribed)" if row.oversubscribed else ""),
             row.shape,
-            f"{step['median']:.2f}",
-            f"{step['min']:.2f} to {step['max']:.2f}",
-            f"{row.combined['halo_ms']['median']:.2f}",
+            _ms(step["median"]),
+            f"{_ms(step['min'])} to {_ms(step['max'])}",
+            _ms(row.combined["halo_ms"]["median"]),
             f"{row.mlups:.1f}",
             "–" if fraction is None else f"{fraction:.2f}",
             "–" if base is None else f"{base.step['median'] / step['median']:.2f}",
@@ -128,10 +128,14 @@ def table(rows: Sequence[Row]) -> Table:
     return shown
 
 
+def _ms(value: float) -> str:
+    return f"{value:.2f}" if value >= 1 else f"{value:.3f}"
+
+
 def winner(rows: Sequence[Row]) -> str:
     """One sentence: which model wins here, and by how much."""
     best, *others = [row for row in in_order(rows) if not row.oversubscribed]
-    sentence = f"The fastest is {best.name}: {best.step['median']:.2f} ms per step"
+    sentence = f"The fastest is {best.name}: {_ms(best.step['median'])} ms per step"
     base = pure_mpi(rows)
     if base and base is not best:
         sentence += f", {base.step['median'] / best.step['median']:.2f} times as fast as pure MPI"
