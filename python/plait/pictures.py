@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import median
 
 import matplotlib
 import numpy as np
@@ -29,9 +28,11 @@ def draw_times(rows: Sequence[Row], title: str, path: Path) -> None:
     right = min(max(row.step["median"] for row in rows), LONGEST * longest) * 1.18
     for place, row in enumerate(rows):
         _draw_bar(axes, place, row, right)
-    limits = [row.step["median"] * row.limit_fraction for row in rows if row.limit_fraction and not row.oversubscribed]
-    if limits:
-        axes.axvline(median(limits), color="black", linestyle="--", linewidth=1.2, label="memory bandwidth limit")
+    samples = [sample for row in rows if not row.oversubscribed for sample in row.samples if sample.get("limit_fraction")]
+    if samples:
+        # The best seen: on a machine that others use, a round's own limit may be slower than another round's steps.
+        limit = min(sample["step_ms"]["median"] * sample["limit_fraction"] for sample in samples)
+        axes.axvline(limit, color="black", linestyle="--", linewidth=1.2, label="memory bandwidth limit")
     axes.set_yticks(range(len(rows)), [row.label.replace(" (", "\n(") for row in rows])
     axes.invert_yaxis()
     axes.set_xlim(0, right)
