@@ -154,7 +154,7 @@ def _resolve(mpi: Mpi, program: str) -> str:
     path = Path(program)
     if "/" not in program:
         ours = mpi.build / "bin" / program
-        found = str(ours) if ours.exists() else shutil.which(program)
+        found = str(ours) if ours.is_file() else shutil.which(program)
         if not found:
             raise MpiError(f"there is no program '{program}'" + (f"; did you mean ./{program}?" if path.exists() else ""))
         return found
