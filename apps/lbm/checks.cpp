@@ -68,7 +68,8 @@ CheckResult check_zick_homsy(Simulation& s) {
     double fraction, drag;
   };
   // Zick and Homsy, J. Fluid Mech. 115 (1982) 13-26, table 2.
-  static constexpr Row kTable[] = {{0.027, 2.008}, {0.064, 2.810}, {0.125, 4.292}, {0.216, 7.442}, {0.343, 15.4}, {0.45, 28.1}, {0.5236, 42.1}};
+  static constexpr Row kTable[] = {{0.027, 2.008}, {0.064, 2.810}, {0.125, 4.292}, {0.216, 7.442},
+                                   {0.343, 15.4},  {0.45, 28.1},   {0.5236, 42.1}};
   const Deck& d = s.deck();
   const SphereArray& a = d.geometry.arrays.front();
   const double cell = 1.0 * d.size[0] * d.size[1] * d.size[2] / (1.0 * a.counts[0] * a.counts[1] * a.counts[2]);
@@ -77,8 +78,12 @@ CheckResult check_zick_homsy(Simulation& s) {
     return std::abs(p.fraction - fraction) < std::abs(q.fraction - fraction);
   });
   const double found = d.force[0] * cell / (6 * M_PI * d.viscosity * a.radius * s.means().velocity[0]);
-  return {fmt::format("Zick and Homsy 1982, simple cubic, volume fraction {}", row.fraction), "drag coefficient",
-          found, row.drag, std::abs(found / row.drag - 1), d.tolerance};
+  return {fmt::format("Zick and Homsy 1982, simple cubic, volume fraction {}", row.fraction),
+          "drag coefficient",
+          found,
+          row.drag,
+          std::abs(found / row.drag - 1),
+          d.tolerance};
 }
 
 /// Component `d` of the velocity along direction `along`, on the line through the middle of the square.
@@ -143,18 +148,27 @@ CheckResult check_ghia(Simulation& s) {
   compare(kAlongY, middle_line(s, 0, 1), lid);
   compare(kAlongX, middle_line(s, 1, 0), 0);
   return {fmt::format("Ghia, Ghia and Shin 1982, cavity, Re {}", d.reynolds),
-          "velocity on the middle lines, largest difference in lid velocities", 0, 0, worst, d.tolerance};
+          "velocity on the middle lines, largest difference in lid velocities",
+          0,
+          0,
+          worst,
+          d.tolerance};
 }
 
 }  // namespace
 
 std::optional<CheckResult> check(Simulation& s) {
   switch (s.deck().reference) {
-    case Reference::taylor_green: return check_taylor_green(s);
-    case Reference::duct: return check_duct(s);
-    case Reference::zick_homsy: return check_zick_homsy(s);
-    case Reference::ghia: return check_ghia(s);
-    case Reference::none: break;
+    case Reference::taylor_green:
+      return check_taylor_green(s);
+    case Reference::duct:
+      return check_duct(s);
+    case Reference::zick_homsy:
+      return check_zick_homsy(s);
+    case Reference::ghia:
+      return check_ghia(s);
+    case Reference::none:
+      break;
   }
   return std::nullopt;
 }

@@ -9,10 +9,10 @@
 namespace plait::lbm {
 
 struct CheckResult {
-  std::string against;   // the source
-  std::string quantity;  // what the error is of
+  std::string against;     // the source
+  std::string quantity;    // what the error is of
   double found, expected;  // where it is one number; else both 0
-  double error;          // relative
+  double error;            // relative
   double tolerance;
   [[nodiscard]] bool passed() const { return error <= tolerance; }
 };

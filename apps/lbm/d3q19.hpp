@@ -31,9 +31,7 @@ inline constexpr std::array<std::array<int, 3>, kVelocities> kVelocity{{{0, 0, 0
                                                                         {0, -1, 1}}};
 
 /// Quadrature weight of velocity i: 1/3 at rest, 1/18 along an axis, 1/36 along a diagonal.
-[[nodiscard]] constexpr double weight(int i) {
-  return i == 0 ? 1.0 / 3.0 : i <= 6 ? 1.0 / 18.0 : 1.0 / 36.0;
-}
+[[nodiscard]] constexpr double weight(int i) { return i == 0 ? 1.0 / 3.0 : i <= 6 ? 1.0 / 18.0 : 1.0 / 36.0; }
 
 /// The velocity that points the other way.
 [[nodiscard]] constexpr int opposite(int i) { return i == 0 ? 0 : i % 2 == 1 ? i + 1 : i - 1; }

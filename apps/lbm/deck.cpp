@@ -32,17 +32,15 @@ std::size_t distance(std::string_view a, std::string_view b) {
 }
 
 std::string nearest(std::string_view word, const std::set<std::string, std::less<>>& words) {
-  const auto best = std::min_element(words.begin(), words.end(), [&](const auto& a, const auto& b) {
-    return distance(word, a) < distance(word, b);
-  });
+  const auto best =
+      std::min_element(words.begin(), words.end(), [&](const auto& a, const auto& b) { return distance(word, a) < distance(word, b); });
   return best == words.end() ? "" : *best;
 }
 
 /// One table of the deck. Each read names the key, so that what is never asked for is unknown.
 class Section {
  public:
-  Section(const toml::table& table, std::string name, const std::string& path)
-      : table_(table), name_(std::move(name)), path_(path) {}
+  Section(const toml::table& table, std::string name, const std::string& path) : table_(table), name_(std::move(name)), path_(path) {}
 
   [[nodiscard]] bool has(std::string_view key) {
     known_.emplace(key);
@@ -56,9 +54,7 @@ class Section {
     throw Error(fmt::format("{}: '{}{}' {}", where, name_.empty() ? "" : name_ + ".", key, what));
   }
 
-  [[nodiscard]] double number(std::string_view key, double otherwise) {
-    return has(key) ? as_number(key, *table_.get(key)) : otherwise;
-  }
+  [[nodiscard]] double number(std::string_view key, double otherwise) { return has(key) ? as_number(key, *table_.get(key)) : otherwise; }
 
   [[nodiscard]] double positive(std::string_view key, double otherwise) {
     const double v = number(key, otherwise);
@@ -138,13 +134,20 @@ class Section {
  private:
   static std::string kind(const toml::node& node) {
     switch (node.type()) {
-      case toml::node_type::string: return "a text";
-      case toml::node_type::integer: return "a whole number";
-      case toml::node_type::floating_point: return "a number with a point";
-      case toml::node_type::boolean: return "true or false";
-      case toml::node_type::array: return "a list";
-      case toml::node_type::table: return "a table";
-      default: return "a date or time";
+      case toml::node_type::string:
+        return "a text";
+      case toml::node_type::integer:
+        return "a whole number";
+      case toml::node_type::floating_point:
+        return "a number with a point";
+      case toml::node_type::boolean:
+        return "true or false";
+      case toml::node_type::array:
+        return "a list";
+      case toml::node_type::table:
+        return "a table";
+      default:
+        return "a date or time";
     }
   }
 
@@ -178,8 +181,10 @@ void merge(toml::table& to, const toml::table& from, const std::string& setting)
       if (list->size() != 1) throw Error(fmt::format("--set {}: the deck has {} of these; change the deck", setting, list->size()));
       below = list->get_as<toml::table>(0);
     }
-    if (below && value.is_table()) merge(*below, *value.as_table(), setting);
-    else to.insert_or_assign(key, value);
+    if (below && value.is_table())
+      merge(*below, *value.as_table(), setting);
+    else
+      to.insert_or_assign(key, value);
   }
 }
 
@@ -189,12 +194,11 @@ void apply(toml::table& deck, const std::string& setting) {
   if (equals == std::string::npos) {
     throw Error(fmt::format("--set {}: must be key=value, like lattice.size=[64,64,64]", setting));
   }
-  const toml::table change = parse_toml(setting.substr(0, equals) + " = " + setting.substr(equals + 1),
-                                        "--set " + setting);
+  const toml::table change = parse_toml(setting.substr(0, equals) + " = " + setting.substr(equals + 1), "--set " + setting);
   merge(deck, change, setting);
 }
 
-void read_fluid(Section s, Deck& deck) {
+void read_fluid(Section& s, Deck& deck) {
   deck.viscosity = s.positive("viscosity", 0);
   deck.reynolds = s.positive("reynolds", 0);
   deck.velocity = s.positive("velocity", 0);
@@ -223,7 +227,7 @@ void check_speed(Section& s, std::string_view key, const Double3& v) {
   if (std::hypot(v[0], v[1], v[2]) > 0.3) s.fail(key, "must be slower than 0.3, well below the speed of sound 0.577");
 }
 
-void read_walls(Section s, Deck& deck) {
+void read_walls(Section& s, Deck& deck) {
   static constexpr const char* kNames[3][2] = {{"x-low", "x-high"}, {"y-low", "y-high"}, {"z-low", "z-high"}};
   for (int d = 0; d < 3; ++d) {
     for (int side = 0; side < 2; ++side) {
@@ -241,7 +245,7 @@ void read_walls(Section s, Deck& deck) {
   }
 }
 
-void read_geometry(Section s, Deck& deck) {
+void read_geometry(Section& s, Deck& deck) {
   Geometry& g = deck.geometry;
   g.file = s.text("file", "");
   for (Section& e : s.sections("sphere")) {
@@ -271,16 +275,14 @@ void read_geometry(Section s, Deck& deck) {
     if ((o.radius > 0) == (fraction > 0)) e.fail("radius", "or 'volume-fraction' must be given, and not both");
     if (fraction >= 0.9) e.fail("volume-fraction", "must be below 0.9");
     if (fraction > 0) {
-      const double cell = 1.0 * deck.size[0] * deck.size[1] * deck.size[2] /
-                          (1.0 * o.counts[0] * o.counts[1] * o.counts[2]);
+      const double cell = 1.0 * deck.size[0] * deck.size[1] * deck.size[2] / (1.0 * o.counts[0] * o.counts[1] * o.counts[2]);
       o.radius = std::cbrt(fraction * cell * 3.0 / (4.0 * M_PI));
     }
     e.finish();
     g.arrays.push_back(o);
   }
   for (Section& e : s.sections("packing")) {
-    Packing o{e.positive("radius", 0), e.positive("volume-fraction", 0),
-              static_cast<std::uint64_t>(e.whole("seed", 1, 0))};
+    Packing o{e.positive("radius", 0), e.positive("volume-fraction", 0), static_cast<std::uint64_t>(e.whole("seed", 1, 0))};
     if (!e.has("radius")) e.fail("radius", "is missing");
     if (!e.has("volume-fraction")) e.fail("volume-fraction", "is missing");
     if (o.volume_fraction > 0.55) e.fail("volume-fraction", "must be at most 0.55: denser random packings jam");
@@ -296,13 +298,13 @@ void read_geometry(Section s, Deck& deck) {
   s.finish();
 }
 
-void read_initial(Section s, Deck& deck) {
+void read_initial(Section& s, Deck& deck) {
   deck.taylor_green = s.positive("taylor-green", 0);
   s.finish();
   if (deck.taylor_green > 0.3) s.fail("taylor-green", "must be below 0.3, well below the speed of sound 0.577");
 }
 
-void read_run(Section s, Deck& deck) {
+void read_run(Section& s, Deck& deck) {
   deck.steps = s.whole("steps", 0, 1);
   if (!s.has("steps")) s.fail("steps", "is missing");
   deck.steady = s.positive("steady", 0);
@@ -310,7 +312,7 @@ void read_run(Section s, Deck& deck) {
   s.finish();
 }
 
-void read_output(Section s, Deck& deck) {
+void read_output(Section& s, Deck& deck) {
   deck.directory = s.text("directory", deck.directory);
   deck.fields = s.flag("fields", deck.fields);
   deck.fields_every = s.whole("fields-every", 0, 1);
@@ -318,16 +320,21 @@ void read_output(Section s, Deck& deck) {
   s.finish();
 }
 
-void read_check(Section s, Deck& deck) {
+void read_check(Section& s, Deck& deck) {
   static const std::set<std::string, std::less<>> kNames{"taylor-green", "duct", "zick-homsy", "ghia"};
   const std::string name = s.text("against", "");
   deck.tolerance = s.positive("tolerance", 0);
   s.finish();
-  if (name == "taylor-green") deck.reference = Reference::taylor_green;
-  else if (name == "duct") deck.reference = Reference::duct;
-  else if (name == "zick-homsy") deck.reference = Reference::zick_homsy;
-  else if (name == "ghia") deck.reference = Reference::ghia;
-  else s.fail("against", fmt::format("is '{}'; did you mean '{}'?", name, nearest(name, kNames)));
+  if (name == "taylor-green")
+    deck.reference = Reference::taylor_green;
+  else if (name == "duct")
+    deck.reference = Reference::duct;
+  else if (name == "zick-homsy")
+    deck.reference = Reference::zick_homsy;
+  else if (name == "ghia")
+    deck.reference = Reference::ghia;
+  else
+    s.fail("against", fmt::format("is '{}'; did you mean '{}'?", name, nearest(name, kNames)));
   if (!(deck.tolerance > 0)) s.fail("tolerance", "is missing");
   const Geometry& g = deck.geometry;
   const bool walls[3] = {!deck.periodic(0), !deck.periodic(1), !deck.periodic(2)};
@@ -346,12 +353,12 @@ void read_check(Section s, Deck& deck) {
       }
       break;
     case Reference::ghia:
-      if (!walls[0] || !walls[1] || walls[2] || deck.size[0] != deck.size[1] ||
-          (deck.reynolds != 100 && deck.reynolds != 400)) {
+      if (!walls[0] || !walls[1] || walls[2] || deck.size[0] != deck.size[1] || (deck.reynolds != 100 && deck.reynolds != 400)) {
         s.fail("against", "'ghia' needs a square with walls in x and y, z periodic, and fluid.reynolds 100 or 400");
       }
       break;
-    case Reference::none: break;
+    case Reference::none:
+      break;
   }
 }
 
@@ -373,17 +380,17 @@ Deck parse_deck(const std::string& text, const std::string& path, const std::vec
   // Unknown tables first: a mistyped [latice] is not a missing [lattice].
   for (const char* key : {"lattice", "fluid", "walls", "geometry", "initial", "run", "output", "check"}) (void)root.has(key);
   root.finish();
-  each("lattice", true, [&](Section s) {
+  each("lattice", true, [&](Section& s) {
     deck.size = s.whole3("size", 1);
     s.finish();
   });
-  each("fluid", true, [&](Section s) { read_fluid(s, deck); });
-  each("walls", false, [&](Section s) { read_walls(s, deck); });
-  each("geometry", false, [&](Section s) { read_geometry(s, deck); });
-  each("initial", false, [&](Section s) { read_initial(s, deck); });
-  each("run", true, [&](Section s) { read_run(s, deck); });
-  each("output", false, [&](Section s) { read_output(s, deck); });
-  each("check", false, [&](Section s) { read_check(s, deck); });
+  each("fluid", true, [&](Section& s) { read_fluid(s, deck); });
+  each("walls", false, [&](Section& s) { read_walls(s, deck); });
+  each("geometry", false, [&](Section& s) { read_geometry(s, deck); });
+  each("initial", false, [&](Section& s) { read_initial(s, deck); });
+  each("run", true, [&](Section& s) { read_run(s, deck); });
+  each("output", false, [&](Section& s) { read_output(s, deck); });
+  each("check", false, [&](Section& s) { read_check(s, deck); });
   return deck;
 }
 

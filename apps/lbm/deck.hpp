@@ -51,19 +51,19 @@ struct Deck {
   std::string title;
   Int3 size{};
   double viscosity = 0;
-  double reynolds = 0;       // 0 where the deck gives the viscosity itself
-  double velocity = 0;       // the velocity scale of the Reynolds number
-  Double3 force{};           // body force per volume
+  double reynolds = 0;  // 0 where the deck gives the viscosity itself
+  double velocity = 0;  // the velocity scale of the Reynolds number
+  Double3 force{};      // body force per volume
   /// walls[d][0] at the low side of direction d and walls[d][1] at the high one; none on both: periodic.
   std::array<std::array<std::optional<Double3>, 2>, 3> walls;
   Geometry geometry;
-  double taylor_green = 0;   // amplitude of an initial Taylor-Green vortex in x and y
+  double taylor_green = 0;  // amplitude of an initial Taylor-Green vortex in x and y
   long steps = 0;
-  double steady = 0;         // stop when the mean size of the velocity changes by less, relatively, in one interval
-  long interval = 100;       // steps between looks at the mean velocity
+  double steady = 0;    // stop when the mean size of the velocity changes by less, relatively, in one interval
+  long interval = 100;  // steps between looks at the mean velocity
   std::string directory = "out";
-  bool fields = true;        // write the final fields as .vti
-  long fields_every = 0;     // and every so many steps
+  bool fields = true;     // write the final fields as .vti
+  long fields_every = 0;  // and every so many steps
   long checkpoint_every = 0;
   Reference reference = Reference::none;
   double tolerance = 0;
@@ -73,7 +73,6 @@ struct Deck {
 
 /// Reads a deck from TOML text. `path` is named in messages; `settings` are "key=value" lines that replace
 /// the deck's. Throws Error for unknown keys (naming the nearest), wrong types and values out of range.
-[[nodiscard]] Deck parse_deck(const std::string& text, const std::string& path,
-                              const std::vector<std::string>& settings = {});
+[[nodiscard]] Deck parse_deck(const std::string& text, const std::string& path, const std::vector<std::string>& settings = {});
 
 }  // namespace plait::lbm

@@ -17,9 +17,7 @@ double traffic(const Int3& size, const Int3& grid) {
   return sum;
 }
 
-bool fits(const Int3& size, const Int3& grid) {
-  return grid[0] <= size[0] && grid[1] <= size[1] && grid[2] <= size[2];
-}
+bool fits(const Int3& size, const Int3& grid) { return grid[0] <= size[0] && grid[1] <= size[1] && grid[2] <= size[2]; }
 
 std::string show(const Int3& v) { return fmt::format("{}x{}x{}", v[0], v[1], v[2]); }
 
@@ -28,8 +26,8 @@ std::string show(const Int3& v) { return fmt::format("{}x{}x{}", v[0], v[1], v[2
 Int3 choose_grid(const Int3& size, int processes, const Int3& wanted) {
   if (wanted[0] > 0) {
     if (wanted[0] * wanted[1] * wanted[2] != processes) {
-      throw Error(fmt::format("--grid {} has {} boxes, but there are {} processes", show(wanted),
-                              wanted[0] * wanted[1] * wanted[2], processes));
+      throw Error(
+          fmt::format("--grid {} has {} boxes, but there are {} processes", show(wanted), wanted[0] * wanted[1] * wanted[2], processes));
     }
     if (!fits(size, wanted)) {
       throw Error(fmt::format("--grid {} cuts the lattice {} into more boxes than it has planes", show(wanted), show(size)));
@@ -46,8 +44,8 @@ Int3 choose_grid(const Int3& size, int processes, const Int3& wanted) {
     }
   }
   if (best[0] == 0) {
-    throw Error(fmt::format("{} processes cannot share a lattice of {} sites: more processes than planes; use fewer",
-                            processes, show(size)));
+    throw Error(
+        fmt::format("{} processes cannot share a lattice of {} sites: more processes than planes; use fewer", processes, show(size)));
   }
   return best;
 }

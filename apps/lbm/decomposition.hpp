@@ -16,9 +16,9 @@ namespace plait::lbm {
 struct Subdomain {
   Int3 grid{1, 1, 1};
   Int3 coordinates{};
-  Int3 global{};            // the lattice's size
-  Int3 offset{};            // global index of this box's first site
-  Int3 size{};              // this box's sites
+  Int3 global{};  // the lattice's size
+  Int3 offset{};  // global index of this box's first site
+  Int3 size{};    // this box's sites
   std::array<bool, 3> periodic{};
 
   /// The process at `step` boxes from this one, or MPI_PROC_NULL beyond a wall.

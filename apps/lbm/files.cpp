@@ -33,7 +33,6 @@ class File {
   ~File() {
     if (file_ != MPI_FILE_NULL) MPI_File_close(&file_);
   }
-  void resize(MPI_Offset bytes) { need(MPI_File_set_size(file_, bytes), "resized"); }
   void view(MPI_Offset at, MPI_Datatype element, MPI_Datatype type) {
     need(MPI_File_set_view(file_, at, element, type, "native", MPI_INFO_NULL), "written");
   }
@@ -105,6 +104,18 @@ void for_each_site(const Subdomain& box, Work&& work) {
   }
 }
 
+/// The name under which a file is written until it is complete; nothing is there. (Opening an old file and shortening it
+/// with MPI_File_set_size lost what the first process wrote next, now and then: Intel MPI 2021.19 shortens it
+/// on every process, and the last one may be late.) Collective.
+[[nodiscard]] std::string partial_name(const std::string& path, MPI_Comm comm) {
+  std::string partial = path + ".partial";
+  collectively(comm, [&] {
+    if (rank_of(comm) != 0 || unlink(partial.c_str()) == 0 || errno == ENOENT) return;
+    throw Error(fmt::format("{} cannot be replaced: {}", partial, std::strerror(errno)));
+  });
+  return partial;
+}
+
 /// Puts a finished file in the place of the one before, so that one of them is always there whole.
 void replace(const std::string& from, const std::string& to, MPI_Comm comm) {
   collectively(comm, [&] {
@@ -134,7 +145,8 @@ std::string vti_header(const Int3& n, const Field (&fields)[kFields], const long
   std::string h = fmt::format(
       "<?xml version=\"1.0\"?>\n<VTKFile type=\"ImageData\" version=\"1.0\" byte_order=\"LittleEndian\" header_type=\"UInt64\">\n"
       "<ImageData WholeExtent=\"{0}\" Origin=\"0 0 0\" Spacing=\"1 1 1\">\n<Piece Extent=\"{0}\">\n"
-      "<CellData Scalars=\"density\" Vectors=\"velocity\">\n", extent);
+      "<CellData Scalars=\"density\" Vectors=\"velocity\">\n",
+      extent);
   for (int f = 0; f < kFields; ++f) {
     h += fmt::format("<DataArray {} format=\"appended\" offset=\"{}\"/>\n", fields[f].xml, offsets[f]);
   }
@@ -172,10 +184,9 @@ void prepare_folder(const std::string& folder, MPI_Comm comm) {
 
 void write_fields(Simulation& s, const std::string& path) {
   s.settle();
-  static const Field fields[kFields] = {
-      {"type=\"Float32\" Name=\"density\"", MPI_FLOAT, 1, 4},
-      {"type=\"Float32\" Name=\"velocity\" NumberOfComponents=\"3\"", MPI_FLOAT, 3, 12},
-      {"type=\"UInt8\" Name=\"solid\"", MPI_BYTE, 1, 1}};
+  static const Field fields[kFields] = {{"type=\"Float32\" Name=\"density\"", MPI_FLOAT, 1, 4},
+                                        {"type=\"Float32\" Name=\"velocity\" NumberOfComponents=\"3\"", MPI_FLOAT, 3, 12},
+                                        {"type=\"UInt8\" Name=\"solid\"", MPI_BYTE, 1, 1}};
   const Subdomain& box = s.box();
   const long long all = sites(box.global);
   long long offsets[kFields]{};
@@ -183,7 +194,7 @@ void write_fields(Simulation& s, const std::string& path) {
   const std::string header = vti_header(box.global, fields, offsets);
   const std::string footer = "\n</AppendedData>\n</VTKFile>\n";
   const auto data = static_cast<long long>(header.size());
-  const std::string partial = path + ".partial";
+  const std::string partial = partial_name(path, s.comm());
   const auto count = static_cast<std::size_t>(sites(box.size));
   collectively(s.comm(), [&] {
     std::vector<float> density(count, 0), velocity(3 * count, 0);
@@ -197,7 +208,6 @@ void write_fields(Simulation& s, const std::string& path) {
     });
     const void* values[kFields] = {density.data(), velocity.data(), solid.data()};
     File file(partial, MPI_MODE_CREATE | MPI_MODE_WRONLY, s.comm());
-    file.resize(0);
     if (rank_of(s.comm()) == 0) {
       file.write_at(0, header.data(), static_cast<int>(header.size()));
       for (int f = 0; f < kFields; ++f) {
@@ -223,17 +233,15 @@ void write_checkpoint(Simulation& s, const std::string& path) {
   header.step = s.step();
   header.geometry = s.geometry_digest();
   header.digest = s.digest();  // settles
-  const std::string partial = path + ".partial";
+  const std::string partial = partial_name(path, s.comm());
   collectively(s.comm(), [&] {
     std::vector<double> values(static_cast<std::size_t>(sites(box.size)));
     const BoxType type(box, MPI_DOUBLE, 1);
     File file(partial, MPI_MODE_CREATE | MPI_MODE_WRONLY, s.comm());
-    file.resize(0);
     if (rank_of(s.comm()) == 0) file.write_at(0, &header, sizeof header);
     for (int i = 0; i < kVelocities; ++i) {
-      for_each_site(box, [&](std::size_t at, int x, int y, int z) {
-        values[at] = s.lattice().fluid(x, y, z) ? s.population(i, x, y, z) : 0;
-      });
+      for_each_site(box,
+                    [&](std::size_t at, int x, int y, int z) { values[at] = s.lattice().fluid(x, y, z) ? s.population(i, x, y, z) : 0; });
       file.view(kCheckpointData + 8 * i * sites(box.global), MPI_DOUBLE, type.box());
       file.write_all(values.data(), static_cast<int>(values.size()), MPI_DOUBLE);
     }
@@ -258,8 +266,8 @@ CheckpointHeader look_at(const Simulation& s, const std::string& path, std::uint
   if (header.order != right.order) throw Error(fmt::format("checkpoint {} is from a machine of another byte order", path));
   const Int3& n = s.box().global;
   if (header.size[0] != n[0] || header.size[1] != n[1] || header.size[2] != n[2]) {
-    throw Error(fmt::format("checkpoint {} is of a lattice of {}x{}x{}, the deck's is {}x{}x{}", path, header.size[0],
-                            header.size[1], header.size[2], n[0], n[1], n[2]));
+    throw Error(fmt::format("checkpoint {} is of a lattice of {}x{}x{}, the deck's is {}x{}x{}", path, header.size[0], header.size[1],
+                            header.size[2], n[0], n[1], n[2]));
   }
   const auto need = static_cast<std::uintmax_t>(kCheckpointData + 8 * kVelocities * sites(n));
   const auto have = std::filesystem::file_size(path);

@@ -24,8 +24,7 @@ double nearest_image(double v, double n) { return v - n * std::floor(v / n + 0.5
 /// apart. Cells of at least `reach` keep the search local.
 class Relaxation {
  public:
-  Relaxation(std::vector<Double3>& centers, const Int3& size, double reach)
-      : centers_(centers), size_(size), reach_(reach) {
+  Relaxation(std::vector<Double3>& centers, const Int3& size, double reach) : centers_(centers), size_(size), reach_(reach) {
     for (int d = 0; d < 3; ++d) cells_[d] = std::max(1, static_cast<int>(size[d] / reach));
   }
 
@@ -46,9 +45,7 @@ class Relaxation {
   }
 
  private:
-  [[nodiscard]] int cell(const Double3& c, int d) const {
-    return std::min(cells_[d] - 1, static_cast<int>(c[d] / size_[d] * cells_[d]));
-  }
+  [[nodiscard]] int cell(const Double3& c, int d) const { return std::min(cells_[d] - 1, static_cast<int>(c[d] / size_[d] * cells_[d])); }
 
   void fill() {
     members_.assign(static_cast<std::size_t>(cells_[0]) * cells_[1] * cells_[2], {});
@@ -272,8 +269,7 @@ std::vector<Double3> pack_spheres(const Packing& packing, const Int3& size) {
                           packing.radius, packing.volume_fraction));
 }
 
-Solids mark_solids(const Deck& deck, const Subdomain& box, const std::string& folder,
-                   const std::vector<std::vector<Double3>>& packed) {
+Solids mark_solids(const Deck& deck, const Subdomain& box, const std::string& folder, const std::vector<std::vector<Double3>>& packed) {
   const Geometry& g = deck.geometry;
   Solids s;
   s.kind.assign(static_cast<std::size_t>(box.size[0] + 2) * (box.size[1] + 2) * (box.size[2] + 2), 0);

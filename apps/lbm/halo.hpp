@@ -16,18 +16,16 @@ enum class Direction { lend, hand_back };
 
 /// The exchange that has to be complete before a step of that phase: before a crossing step the places beyond
 /// the box are fetched, before a local step those written by the crossing step before it go home.
-[[nodiscard]] constexpr Direction before(Phase phase) {
-  return phase == Phase::crossing ? Direction::lend : Direction::hand_back;
-}
+[[nodiscard]] constexpr Direction before(Phase phase) { return phase == Phase::crossing ? Direction::lend : Direction::hand_back; }
 
 /// `count` places, `stride` apart, of one velocity.
 struct Run {
   double* place;
   std::ptrdiff_t stride;
   std::int32_t count;
-  std::int32_t offset;              // in the message
-  const std::uint8_t* writer;       // kind of the site that writes these places in a crossing step, or null:
-                                    // where that is a wall nothing was written, and the place must stay
+  std::int32_t offset;         // in the message
+  const std::uint8_t* writer;  // kind of the site that writes these places in a crossing step, or null:
+                               // where that is a wall nothing was written, and the place must stay
 };
 
 /// What is exchanged with one neighbour across one face or edge.

@@ -198,8 +198,10 @@ void update_spans(Lattice& lattice, const Collide& collide, Phase phase, const S
       const int x = b * kWidth;
       prefetch(row, x, blocks, b, lattice.blocks());
       if (blocks[b] == Lattice::kSkip) continue;
-      if (blocks[b] == Lattice::kFree) update_free(collide, row, x);
-      else update_walls(lattice, collide, phase, row, *s, x, lattice.wall_block(blocks[b]));
+      if (blocks[b] == Lattice::kFree)
+        update_free(collide, row, x);
+      else
+        update_walls(lattice, collide, phase, row, *s, x, lattice.wall_block(blocks[b]));
     }
     if (ends) row.return_ends(size);
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <new>
 
@@ -28,7 +29,7 @@ void Spans::add(Span span, long work) {
 
 std::pair<const Span*, const Span*> Spans::part(double from, double to) const {
   const auto at = [&](double share) {
-    const auto target = static_cast<long>(share * static_cast<double>(work()) + 0.5);
+    const long target = std::lround(share * static_cast<double>(work()));
     return spans_.data() + (std::lower_bound(before_.begin(), before_.end(), target) - before_.begin());
   };
   const Span* end = to >= 1.0 ? spans_.data() + spans_.size() : at(to);
@@ -128,8 +129,7 @@ void Lattice::divide() {
     Int3 low{}, high{};
     low[d] = -1;
     high[d] = 1;
-    return (i == 0 && box_.neighbor(low) != MPI_PROC_NULL) ||
-           (i == box_.size[d] - 1 && box_.neighbor(high) != MPI_PROC_NULL);
+    return (i == 0 && box_.neighbor(low) != MPI_PROC_NULL) || (i == box_.size[d] - 1 && box_.neighbor(high) != MPI_PROC_NULL);
   };
   const auto add = [&](Spans& spans, const Span& s) {
     long work = 0;

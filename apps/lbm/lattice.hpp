@@ -50,9 +50,9 @@ class Spans {
 
 /// A block with walls in it or beside it; one bit per site, lowest x lowest.
 struct WallBlock {
-  std::uint8_t fluid = 0;                            // sites that are fluid (and within the box)
+  std::uint8_t fluid = 0;                             // sites that are fluid (and within the box)
   std::array<std::uint8_t, kVelocities> from_wall{};  // fluid sites to which velocity i comes from a wall
-  bool moving = false;                               // one of these walls moves
+  bool moving = false;                                // one of these walls moves
 };
 
 class Lattice {

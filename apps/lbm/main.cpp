@@ -32,9 +32,11 @@ void describe(CLI::App& app, Options& o) {
   std::string names;
   for (const auto& m : models()) names += fmt::format("\n  {:<11} {}", m.name, m.what);
   app.add_option("deck", o.deck, "What to simulate: a TOML file, see docs/lbm.md")->required();
-  app.add_option("--model", o.model, "How threads and processes share the work (default: pure-mpi with one thread, else masteronly):" + names);
+  app.add_option("--model", o.model,
+                 "How threads and processes share the work (default: pure-mpi with one thread, else masteronly):" + names);
   app.add_option("--steps", o.steps, "Make so many steps, whatever the deck says, and do not stop when steady")->check(CLI::PositiveNumber);
-  app.add_option("--set", o.settings, "KEY=VALUE in place of the deck's, like lattice.size=[64,64,64]; may be repeated")->allow_extra_args(false);
+  app.add_option("--set", o.settings, "KEY=VALUE in place of the deck's, like lattice.size=[64,64,64]; may be repeated")
+      ->allow_extra_args(false);
   app.add_option("--grid", o.grid, "Cut the lattice into XxYxZ boxes instead of the best way found");
   app.add_option("--json", o.json, "Write the results there");
   app.add_option("--output", o.output, "Folder for fields and checkpoints, in place of the deck's");
@@ -149,14 +151,14 @@ class Report {
 
   void print() const {
     const auto& j = json_;
-    fmt::print("{}: {}x{}x{} sites, {} fluid, {} processes x {} threads, {}\n", j["deck"].get<std::string>(),
-               j["lattice"][0].get<int>(), j["lattice"][1].get<int>(), j["lattice"][2].get<int>(), j["fluid_sites"].get<long>(),
-               j["processes"].get<int>(), j["threads"].get<int>(), j["model"].get<std::string>());
+    fmt::print("{}: {}x{}x{} sites, {} fluid, {} processes x {} threads, {}\n", j["deck"].get<std::string>(), j["lattice"][0].get<int>(),
+               j["lattice"][1].get<int>(), j["lattice"][2].get<int>(), j["fluid_sites"].get<long>(), j["processes"].get<int>(),
+               j["threads"].get<int>(), j["model"].get<std::string>());
     if (j.contains("step_ms")) {
       const auto median = [&](const char* key) { return j[key]["median"].get<double>(); };
-      fmt::print("  step {:.3f} ms ({:.3f} to {:.3f}): compute {:.3f}, pack {:.3f}, wait {:.3f}, unpack {:.3f}\n",
-                 median("step_ms"), j["step_ms"]["min"].get<double>(), j["step_ms"]["max"].get<double>(),
-                 median("compute_ms"), median("pack_ms"), median("wait_ms"), median("unpack_ms"));
+      fmt::print("  step {:.3f} ms ({:.3f} to {:.3f}): compute {:.3f}, pack {:.3f}, wait {:.3f}, unpack {:.3f}\n", median("step_ms"),
+                 j["step_ms"]["min"].get<double>(), j["step_ms"]["max"].get<double>(), median("compute_ms"), median("pack_ms"),
+                 median("wait_ms"), median("unpack_ms"));
       fmt::print("  {:.1f} million site updates a second", j["mlups"].get<double>());
       if (j.contains("limit_mlups")) {
         fmt::print(", {:.2f} of the memory's limit ({:.1f}, {:.1f} GB/s)", j["limit_fraction"].get<double>(),
@@ -164,14 +166,12 @@ class Report {
       }
       fmt::print("\n");
     }
-    fmt::print("  step {}{}, mean velocity ({:.6g}, {:.6g}, {:.6g})\n", j["step"].get<long>(),
-               j["steady"].get<bool>() ? ", steady" : "", j["mean_velocity"][0].get<double>(),
-               j["mean_velocity"][1].get<double>(), j["mean_velocity"][2].get<double>());
+    fmt::print("  step {}{}, mean velocity ({:.6g}, {:.6g}, {:.6g})\n", j["step"].get<long>(), j["steady"].get<bool>() ? ", steady" : "",
+               j["mean_velocity"][0].get<double>(), j["mean_velocity"][1].get<double>(), j["mean_velocity"][2].get<double>());
     if (!j["permeability"].is_null()) fmt::print("  permeability {:.6g} (lattice spacings squared)\n", j["permeability"].get<double>());
     for (const auto& c : j["checks"]) {
-      fmt::print("  check against {}: error {:.2e} in {} (at most {:.2e}): {}\n", c["against"].get<std::string>(),
-                 c["error"].get<double>(), c["quantity"].get<std::string>(), c["tolerance"].get<double>(),
-                 c["passed"].get<bool>() ? "passed" : "FAILED");
+      fmt::print("  check against {}: error {:.2e} in {} (at most {:.2e}): {}\n", c["against"].get<std::string>(), c["error"].get<double>(),
+                 c["quantity"].get<std::string>(), c["tolerance"].get<double>(), c["passed"].get<bool>() ? "passed" : "FAILED");
     }
     fmt::print("  digest {}\n", j["digest"].get<std::string>());
   }
@@ -199,7 +199,8 @@ class Progress {
     const double done = static_cast<double>(step - first_) / static_cast<double>(std::max(1L, last_ - first_));
     const int full = static_cast<int>(kWidth * done);
     const double left = done > 0 ? (now - start_) * (1 - done) / done : 0;
-    fmt::print(stderr, "\r[{}{}] step {} of {}, {:.0f} s left \033[K", std::string(full, '#'), std::string(kWidth - full, '.'), step, last_, left);
+    fmt::print(stderr, "\r[{}{}] step {} of {}, {:.0f} s left \033[K", std::string(full, '#'), std::string(kWidth - full, '.'), step, last_,
+               left);
     std::fflush(stderr);
   }
 
@@ -292,12 +293,17 @@ void add_results(Report& report, Simulation& s, bool steady) {
   // Darcy's law along the force: mean velocity = permeability / viscosity * force.
   const bool walls = s.fluid_sites() < 1LL * s.box().global[0] * s.box().global[1] * s.box().global[2] ||
                      !(s.deck().periodic(0) && s.deck().periodic(1) && s.deck().periodic(2));
-  if (force > 0 && walls) j["permeability"] = s.fluid().viscosity * (u[0] * f[0] + u[1] * f[1] + u[2] * f[2]) / force;
-  else j["permeability"] = nullptr;
+  if (force > 0 && walls)
+    j["permeability"] = s.fluid().viscosity * (u[0] * f[0] + u[1] * f[1] + u[2] * f[2]) / force;
+  else
+    j["permeability"] = nullptr;
   j["checks"] = nlohmann::json::array();
   if (!result) return;
-  nlohmann::json c{{"against", result->against},     {"quantity", result->quantity}, {"error", result->error},
-                   {"tolerance", result->tolerance}, {"passed", result->passed()}};
+  nlohmann::json c{{"against", result->against},
+                   {"quantity", result->quantity},
+                   {"error", result->error},
+                   {"tolerance", result->tolerance},
+                   {"passed", result->passed()}};
   if (result->expected != 0) c.update({{"found", result->found}, {"expected", result->expected}});
   j["checks"].push_back(c);
 }

@@ -2,8 +2,7 @@
 
 namespace plait::lbm {
 
-Messages::Messages(Halo& halo, MPI_Comm comm, int piece, int pieces)
-    : halo_(halo), comm_(comm), piece_(piece), pieces_(pieces) {}
+Messages::Messages(Halo& halo, MPI_Comm comm, int piece, int pieces) : halo_(halo), comm_(comm), piece_(piece), pieces_(pieces) {}
 
 void Messages::pack(Direction d) {
   for (Link& link : halo_.links()) link.pack(d, piece_, pieces_);

@@ -73,8 +73,8 @@ class Model {
 /// One entry of the list of models.
 struct ModelInfo {
   std::string_view name;
-  int thread_level;      // what it needs of MPI_Init_thread
-  bool threads;          // whether it uses more than one thread
+  int thread_level;  // what it needs of MPI_Init_thread
+  bool threads;      // whether it uses more than one thread
   std::string_view what;
   std::unique_ptr<Model> (*make)(const World&);
 };

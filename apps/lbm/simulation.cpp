@@ -21,9 +21,8 @@ std::uint64_t mix(std::uint64_t v) {
 }
 
 std::uint64_t global_index(const Subdomain& box, int x, int y, int z) {
-  return (box.offset[0] + x) +
-         static_cast<std::uint64_t>(box.global[0]) *
-             ((box.offset[1] + y) + static_cast<std::uint64_t>(box.global[1]) * (box.offset[2] + z));
+  return (box.offset[0] + x) + static_cast<std::uint64_t>(box.global[0]) *
+                                   ((box.offset[1] + y) + static_cast<std::uint64_t>(box.global[1]) * (box.offset[2] + z));
 }
 
 /// A sum of numbers below 1 in size that does not depend on their order: whole multiples of 2^-60, in two
@@ -35,9 +34,7 @@ struct ExactSum {
     high += q >> 32;
     low += q & 0xffffffff;
   }
-  [[nodiscard]] double value() const {
-    return static_cast<double>(((static_cast<__int128>(high) << 32) + low)) * 0x1p-60;
-  }
+  [[nodiscard]] double value() const { return static_cast<double>(high) * 0x1p-28 + static_cast<double>(low) * 0x1p-60; }
 };
 
 /// Taylor-Green vortices in x and y, with the pressure and the viscous stress that belong to them.
@@ -62,8 +59,7 @@ void taylor_green(const Deck& deck, double px, double py, double (&f)[kVelocitie
 
 std::string to_string(const Digest& digest) { return fmt::format("{:016x}{:016x}", digest[0], digest[1]); }
 
-Simulation::Simulation(const Deck& deck, const ModelInfo& model, const Int3& grid, int threads,
-                       const std::string& folder, MPI_Comm comm)
+Simulation::Simulation(const Deck& deck, const ModelInfo& model, const Int3& grid, int threads, const std::string& folder, MPI_Comm comm)
     : deck_(deck), comm_(comm), fluid_{deck.viscosity, deck.force}, threads_(threads) {
   int rank = 0;
   MPI_Comm_rank(comm, &rank);

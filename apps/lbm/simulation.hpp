@@ -24,8 +24,7 @@ using Digest = std::array<std::uint64_t, 2>;
 class Simulation {
  public:
   /// Collective over comm, which stays the caller's. `folder` is the deck's. Reports as collectively() does.
-  Simulation(const Deck& deck, const ModelInfo& model, const Int3& grid, int threads, const std::string& folder,
-             MPI_Comm comm);
+  Simulation(const Deck& deck, const ModelInfo& model, const Int3& grid, int threads, const std::string& folder, MPI_Comm comm);
 
   [[nodiscard]] const Deck& deck() const { return deck_; }
   [[nodiscard]] const Lattice& lattice() const { return *lattice_; }

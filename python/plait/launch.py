@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import uuid
@@ -45,7 +46,14 @@ def run(
     Output goes to our own streams as it comes, or with `capture` into the answer. Raises MpiError with one clear line
     where the job cannot be started. After `timeout` seconds, and when interrupted, every process of the job is ended.
     """
-    line, environment = command(mpi, program, processes, threads, hosts, env or {})
+    with tempfile.TemporaryDirectory(prefix="plait.", ignore_cleanup_errors=True) as scratch:
+        line, environment = command(mpi, program, processes, threads, hosts, env or {}, scratch)
+        return _run(mpi, program[0], line, environment, timeout, capture, stdin)
+
+
+def _run(
+    mpi: Mpi, program: str, line: list[str], environment: dict[str, str], timeout: float | None, capture: bool, stdin: bool
+) -> CompletedRun:
     marker = f"PLAIT_JOB={uuid.uuid4().hex}"
     environment.update([marker.split("=")])
     launcher = subprocess.Popen(
@@ -62,24 +70,24 @@ def run(
     try:
         code = launcher.wait(timeout)
     except subprocess.TimeoutExpired:
-        _end(launcher, marker)
+        _end(launcher, marker, out, err)
         code = None
     except BaseException:
-        _end(launcher, marker)
+        _end(launcher, marker, out, err)
         raise
     out.close()
     err.close()
     if code is None:
         code = TIMED_OUT
-        err.say(f"plait run: {program[0]} took longer than {timeout:g} s and was ended")
+        err.say(f"plait run: {program} took longer than {timeout:g} s and was ended")
     elif code:
         code = code if code > 0 else 128 - code
-        _explain(mpi, program[0], code, out, err)
+        _explain(mpi, program, code, out, err)
     return CompletedRun(code, out.text(), err.text())
 
 
 def command(
-    mpi: Mpi, program: list[str], processes: int, threads: int, hosts: int, env: dict[str, str]
+    mpi: Mpi, program: list[str], processes: int, threads: int, hosts: int, env: dict[str, str], scratch: str = ""
 ) -> tuple[list[str], dict[str, str]]:
     """The launch line and the whole environment for it."""
     for name, value in (("processes", processes), ("threads", threads), ("hosts", hosts)):
@@ -92,7 +100,7 @@ def command(
     busy = here * threads
     pin = "" if hosts > 1 or busy > logical else "core" if busy <= physical else "hwthread"
     nodes = tuple((f"n{i}", (processes + hosts - 1 - i) // hosts) for i in range(hosts)) if hosts > 1 else ()
-    job = Job(processes, threads, nodes, pin, busy > logical, str(NODES / "netns-rsh"))
+    job = Job(processes, threads, nodes, pin, busy > logical, str(NODES / "netns-rsh"), scratch)
     forced = {"OMP_NUM_THREADS": str(threads), **mpi.needs(), **env}
     settings = mpi.settings(job)
     environment = {**settings, **os.environ, **forced}
@@ -146,7 +154,7 @@ def _resolve(mpi: Mpi, program: str) -> str:
     path = Path(program)
     if "/" not in program:
         ours = mpi.build / "bin" / program
-        found = str(ours) if ours.exists() else shutil.which(program)
+        found = str(ours) if ours.is_file() else shutil.which(program)
         if not found:
             raise MpiError(f"there is no program '{program}'" + (f"; did you mean ./{program}?" if path.exists() else ""))
         return found
@@ -164,8 +172,10 @@ def _die_with_parent() -> None:
     ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
 
 
-def _end(launcher: subprocess.Popen, marker: str) -> None:
+def _end(launcher: subprocess.Popen, marker: str, *streams: _Stream) -> None:
     """Ends the launcher and then, whatever session or namespace they are in, all processes that carry our marker."""
+    for stream in streams:
+        stream.mute()  # what a launcher says of its own end is of no use
     for sent, seconds in ((signal.SIGTERM, 2.0), (signal.SIGKILL, 2.0)):
         try:
             os.killpg(launcher.pid, sent)
@@ -291,6 +301,7 @@ class _Stream:
 
     def __init__(self, source, target, noise: tuple[Noise, ...]) -> None:
         self.wrote = False
+        self._muted = False
         self._filter = _Filter(noise)
         self._kept: list[bytes] = []
         self._source = source
@@ -302,8 +313,11 @@ class _Stream:
         while data := os.read(self._source.fileno(), 65536):
             self._pass(self._filter.feed(data))
 
+    def mute(self) -> None:
+        self._muted = True
+
     def _pass(self, data: bytes) -> None:
-        if data:
+        if data and not self._muted:
             self.wrote = True
             self._put(data)
 
@@ -313,7 +327,7 @@ class _Stream:
         self._pass(self._filter.flush())
 
     def say(self, line: str) -> None:
-        self._pass(line.encode() + b"\n")
+        self._put(line.encode() + b"\n")
 
     def text(self) -> str:
         return b"".join(self._kept).decode(errors="replace")

@@ -34,6 +34,7 @@ class Job:
     pin: str = ""  # what each thread gets for its own: "core", "hwthread" or nothing
     oversubscribed: bool = False  # more threads than the cores that may be used
     remote_shell: str = ""  # takes ssh's place toward simulated nodes
+    scratch: str = ""  # a folder of the job's own, gone with it
     exported: tuple[str, ...] = ()  # environment variables that must reach every process
 
 
@@ -82,6 +83,10 @@ class Mpi:
             return ".".join(macros.get(f"OMPI_{part}_VERSION", "?") for part in ("MAJOR", "MINOR", "RELEASE"))
         return macros.get("I_MPI_VERSION" if self.family == "impi" else "MPICH_VERSION", "?").strip('"')
 
+    def has_header(self, header: str) -> bool:
+        line = [self.compiler("c", [])[0], *self.include_flags(), "-fsyntax-only", "-x", "c", "-"]
+        return subprocess.run(line, input=f"#include <{header}>\n", text=True, capture_output=True, check=False).returncode == 0
+
     @property
     def build(self) -> Path:
         return ROOT / "build" / self.name
@@ -126,8 +131,12 @@ class Mpich(Mpi):
         Noise((r"YOUR APPLICATION TERMINATED WITH THE EXIT STRING: .*",)),
         Noise((r"This typically refers to a problem with your application\.",)),
         Noise((r"Please see the FAQ page for debugging suggestions",)),
+        # 5.0.2, several nodes: the launcher's own story of how it ended after a process was ended by a signal.
+        Noise((r"\[proxy:\S+\] (HYD|main ).*(assert \(!closed\) failed|callback returned error status|demux engine error.*)",)),
+        Noise((r"\[mpiexec@\S+\] (HYD|main ).*(terminated badly; aborting|error waiting for completion)",)),
     )
-    ended_by_signal = r"EXIT STRING: .*\(signal (?P<signal>\d+)\)"
+    # Signal 9 is the launcher's own, for those that outlived the first.
+    ended_by_signal = r"EXIT STRING: .*\(signal (?P<signal>(?!9\))\d+)\)"
 
     def launch(self, job: Job, program: list[str]) -> list[str]:
         line = [self.mpiexec]
@@ -173,6 +182,11 @@ class OpenMpi(Mpi):
         if job.oversubscribed:
             # 5.0.11: waits by spinning otherwise: 8 ranks on 2 cores are 150 times slower.
             line += ["--mca", "mpi_yield_when_idle", "1"]
+        if job.scratch and self.major >= 5:
+            # 5.0.11: its daemons' folders are named by process ids only and stay behind when a job is killed. On
+            # simulated nodes the ids are the same every time, and the next job ends with status 213. There /dev/shm
+            # is the node's own.
+            line += ["--prtemca", "prte_local_tmpdir_base", job.scratch, "--prtemca", "prte_remote_tmpdir_base", "/dev/shm"]
         if job.nodes:
             shell = ["--prtemca", "plm_ssh_agent"] if self.major >= 5 else ["--mca", "plm_rsh_agent"]
             line += [*shell, job.remote_shell, "--host", ",".join(f"{node}:{count}" for node, count in job.nodes)]

@@ -96,7 +96,8 @@ class NumpyFileTest : public testing::Test {
     while ((header.size() + 11) % 64) header += ' ';
     header += '\n';
     std::ofstream out(folder_ + "/g.npy", std::ios::binary);
-    out << "\x93NUMPY" << '\1' << '\0' << static_cast<char>(header.size() & 0xff) << static_cast<char>(header.size() >> 8) << header << bytes;
+    out << "\x93NUMPY" << '\1' << '\0' << static_cast<char>(header.size() & 0xff) << static_cast<char>(header.size() >> 8) << header
+        << bytes;
   }
   std::string complaint() {
     try {

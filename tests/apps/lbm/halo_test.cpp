@@ -83,8 +83,7 @@ TEST_P(HaloTest, DividedFlowHasTheSameBitsAsUndivided) {
           for (int x = 0; x < p.box.size[0]; ++x) {
             for (int i = 0; i < kVelocities && p.lattice->fluid(x, y, z); ++i) {
               const auto& o = p.box.offset;
-              ASSERT_EQ(p.lattice->population(i, x, y, z, phase),
-                        whole[0].lattice->population(i, o[0] + x, o[1] + y, o[2] + z, phase));
+              ASSERT_EQ(p.lattice->population(i, x, y, z, phase), whole[0].lattice->population(i, o[0] + x, o[1] + y, o[2] + z, phase));
             }
           }
         }
@@ -97,8 +96,7 @@ INSTANTIATE_TEST_SUITE_P(Grids, HaloTest,
                          testing::Values(Int3{1, 1, 2}, Int3{1, 2, 1}, Int3{2, 1, 1}, Int3{2, 2, 1}, Int3{3, 1, 2}, Int3{2, 3, 2},
                                          Int3{18, 1, 1}, Int3{1, 9, 1}, Int3{4, 3, 11}),
                          [](const auto& info) {
-                           return std::to_string(info.param[0]) + "x" + std::to_string(info.param[1]) + "x" +
-                                  std::to_string(info.param[2]);
+                           return std::to_string(info.param[0]) + "x" + std::to_string(info.param[1]) + "x" + std::to_string(info.param[2]);
                          });
 
 TEST(Halo, OnlyFiveOfNineteenPopulationsCrossAFace) {

@@ -12,8 +12,8 @@ namespace {
 struct Case {
   const char* name;
   Int3 size;
-  bool walls;      // walls in y, the upper one moving; z and x stay periodic
-  double solid;    // share of sites that are solid, at random
+  bool walls;    // walls in y, the upper one moving; z and x stay periodic
+  double solid;  // share of sites that are solid, at random
   int steps;
 };
 

@@ -58,9 +58,7 @@ class ReferenceLattice {
 
   void stream() {
     const auto after = f_;
-    const auto old = [&](int i, int x, int y, int z) {
-      return after[i][x + n_[0] * (y + static_cast<std::size_t>(n_[1]) * z)];
-    };
+    const auto old = [&](int i, int x, int y, int z) { return after[i][x + n_[0] * (y + static_cast<std::size_t>(n_[1]) * z)]; };
     for (int z = 0; z < n_[2]; ++z) {
       for (int y = 0; y < n_[1]; ++y) {
         for (int x = 0; x < n_[0]; ++x) {

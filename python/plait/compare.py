@@ -1,0 +1,367 @@
+"""The main job: runs a deck in every hybrid model that fits the machine, in turn, and tells which one wins."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import json
+import os
+import sys
+import tempfile
+import time
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.columns import Columns
+from rich.console import Console
+from rich.progress import Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
+from rich.progress_bar import ProgressBar
+from rich.text import Text
+
+from plait import launch, plan, results
+from plait.mpis import Mpi, MpiError
+from plait.results import Row
+
+CALIBRATION_STEPS = 12
+# An oversubscribed row may take this part of the time for its calibration; more, and it is left out.
+OVERSUBSCRIBED_SHARE = 0.1
+# The flow's time is an estimate from a short run.
+FLOW_MARGIN, OUTPUT_S = 1.25, 2.0
+NARROWEST = 120
+
+
+class CompareError(Exception):
+    """Something went wrong; the text is one clear line."""
+
+
+def compare(
+    deck: Path,
+    mpi: Mpi,
+    out: Path,
+    minutes: float = 5.0,
+    models: list[str] | None = None,
+    repeats: int = 3,
+    settings: list[str] | None = None,
+) -> int:
+    """Runs `deck` in every model (or only `models`) that fits the machine, `repeats` times in turn, within `minutes`.
+
+    Writes compare.json, compare.png, velocity.png and the fields into `out`; `settings` are key=value lines that
+    replace the deck's. Returns the exit status: 0; 1 where something went wrong (one line on stderr tells what) or
+    the digests differ; 130 when interrupted. What was measured by then is in compare.json.
+    """
+    job = None
+    try:
+        job = prepare(deck, mpi, out, minutes, models, repeats, settings or [])
+        status = job.run()
+    except (CompareError, MpiError, OSError) as error:
+        _complain(str(error))
+        status = 1
+    except KeyboardInterrupt:
+        _complain("interrupted")
+        status = 130
+    if job and status and any(row.samples for row in job.rows):
+        print(f"plait compare: what was measured until then is in {job.json}", file=sys.stderr)
+    return status
+
+
+def _complain(line: str) -> None:
+    print(f"plait compare: {' '.join(line.split())}", file=sys.stderr)
+
+
+def prepare(deck: Path, mpi: Mpi, out: Path, minutes: float, models: list[str] | None, repeats: int, settings: list[str]) -> Comparison:
+    """Checks all that can be checked before anything runs."""
+    for model in models or []:
+        if model not in plan.MODELS:
+            near = difflib.get_close_matches(model, plan.MODELS, 1, 0.3)
+            raise CompareError(
+                f"there is no model '{model}'{f'; did you mean {near[0]}?' if near else ''} (there are {', '.join(plan.MODELS)})"
+            )
+    if minutes <= 0 or repeats < 1:
+        raise CompareError(f"minutes must be more than 0 and repeats at least 1, not {minutes:g} and {repeats}")
+    content = read_deck(deck, settings)
+    program = mpi.build / "bin" / "plait-lbm"
+    if not program.exists():
+        raise CompareError(f"plait-lbm is not built for this MPI yet; type: make MPI={mpi.name} build")
+    prepare_folder(out)
+    _, cores = launch.usable_cores()
+    rows = plan.shapes(cores, models or plan.MODELS)
+    return Comparison(deck, content, mpi, program, out, 60 * minutes, repeats, settings, cores, rows)
+
+
+def read_deck(deck: Path, settings: Sequence[str]) -> dict:
+    """The deck's content, with the settings in their places."""
+    try:
+        content = tomllib.loads(deck.read_text())
+    except FileNotFoundError:
+        near = difflib.get_close_matches(deck.name, [path.name for path in deck.parent.glob("*.toml")], 1, 0.3)
+        raise CompareError(f"there is no deck {deck}{f'; did you mean {deck.parent / near[0]}?' if near else ''}") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise CompareError(f"the deck {deck} cannot be read: {error}") from None
+    for setting in settings:
+        try:
+            change = tomllib.loads(setting.replace("=", " = ", 1))
+        except tomllib.TOMLDecodeError as error:
+            raise CompareError(f"the setting {setting} must be key=value in TOML: {error}") from None
+        _merge(content, change)
+    return content
+
+
+def _merge(into: dict, change: dict) -> None:
+    for key, value in change.items():
+        if isinstance(value, dict) and isinstance(into.get(key), dict):
+            _merge(into[key], value)
+        else:
+            into[key] = value
+
+
+def prepare_folder(out: Path) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out):
+            pass
+    except OSError as error:
+        raise CompareError(f"the folder {out} cannot be written to: {error.strerror}; choose another with --out") from None
+
+
+def _make_console() -> Console:
+    """Wide enough for the table where nobody's terminal sets the width."""
+    return Console() if sys.stdout.isatty() else Console(width=max(NARROWEST, int(os.environ.get("COLUMNS", "0") or 0)))
+
+
+@dataclass
+class Comparison:
+    """One comparison, from the first run to the pictures."""
+
+    deck: Path
+    content: dict
+    mpi: Mpi
+    program: Path
+    out: Path
+    seconds: float
+    repeats: int
+    settings: list[str]
+    cores: int
+    rows: list[Row]
+    steps: int = 0
+    flow: dict | None = None  # plait-lbm's report of the whole flow
+    notes: list[str] = field(default_factory=list)
+    written: list[Path] = field(default_factory=list)
+    start: float = field(default=0.0, init=False)
+    console: Console = field(default_factory=_make_console)
+    show: Callable[[str], None] = lambda text: None
+
+    def __post_init__(self) -> None:
+        self.start = time.monotonic()
+
+    @property
+    def json(self) -> Path:
+        return self.out / "compare.json"
+
+    @property
+    def title(self) -> str:
+        return str(self.content.get("title", self.deck.stem))
+
+    @property
+    def left(self) -> float:
+        return self.start + self.seconds - time.monotonic()
+
+    def run(self) -> int:
+        self.console.print(f"[bold]{self.title}[/]: {self.deck.name} with {self.mpi.name} on {self.cores} cores", highlight=False)
+        try:
+            with progress(self.console, self.start, self.seconds) as self.show:
+                self.calibrate()
+                self.measure()
+                differing = results.differing(self.rows)
+                if not differing:
+                    self.run_flow()
+        finally:
+            self.report()
+        if differing:
+            raise CompareError(f"the runs do not agree, their digests differ: {'; '.join(differing)}")
+        return 0
+
+    # ---- the runs
+
+    def calibrate(self) -> None:
+        """A short run of every row tells how long its steps take. Oversubscribed rows may be too slow to go on."""
+        for row in list(self.rows):
+            self.show(f"short run first: {row.label}")
+            most = OVERSUBSCRIBED_SHARE * self.seconds if row.oversubscribed else self.left
+            started = time.monotonic()
+            report = self.launch(row, ["--steps", str(CALIBRATION_STEPS), "--no-output"], min(most, self.left))
+            if report is None and row.oversubscribed:
+                self.rows.remove(row)
+                self.notes.append(f"{row.label} is left out: {CALIBRATION_STEPS} steps took more than {most:.0f} s.")
+                continue
+            if report is None:
+                raise CompareError(f"{row.name}: even {CALIBRATION_STEPS} steps did not fit the time; give it more with --minutes")
+            row.calibration = report
+            row.step_s = report["step_ms"]["median"] / 1e3
+            row.overhead_s = max(0.0, time.monotonic() - started - CALIBRATION_STEPS * row.step_s)
+
+    def measure(self) -> None:
+        """All rows in turn, and again."""
+        flow = min(self.flow_seconds(self.fastest()), self.seconds / 2)
+        self.steps = plan.plan(self.rows, 0.95 * (self.left - flow), self.repeats)
+        for turn in range(1, self.repeats + 1):
+            for row in self.rows:
+                if turn > row.rounds:
+                    continue
+                expected = row.overhead_s + self.steps * row.step_s
+                # The first round of what fits the machine is what the user came for: it runs in any case.
+                if expected > self.left - flow and (turn > 1 or row.oversubscribed):
+                    row.note = f"only {turn - 1} of {self.repeats} rounds, to keep within the time"
+                    row.rounds = turn - 1
+                    continue
+                self.show(f"round {turn} of {self.repeats}: {row.label}")
+                self.add_sample(row, self.launch(row, ["--steps", str(self.steps), "--no-output"], self.left))
+
+    def add_sample(self, row: Row, report: dict | None) -> None:
+        if report is None and row.oversubscribed:
+            row.note, row.rounds = "ended early, to keep within the time", len(row.samples)
+        elif report is None:
+            raise CompareError(f"{row.name}: {self.steps} steps did not fit the time that was left; give it more with --minutes")
+        else:
+            row.samples.append(report)
+            self.write_json()
+
+    def run_flow(self) -> None:
+        """The deck as it is, once, by the fastest row that fits the machine."""
+        row = self.fastest()
+        wanted = self.content.get("run", {}).get("steps", 1)
+        fitting = int((self.left - row.overhead_s - OUTPUT_S) / (FLOW_MARGIN * row.step_s))
+        if fitting < min(wanted, plan.LEAST_STEPS):
+            self.notes.append("No time was left for the whole flow: no permeability; give it more with --minutes.")
+            return
+        options = ["--output", str(self.out), "--set", "output.fields=true"]
+        if fitting < wanted:
+            # Not by --steps: the flow may still be found steady before.
+            options += ["--set", f"run.steps={fitting}"]
+        self.show(f"the whole flow: {row.label}, at most {min(wanted, fitting)} steps")
+        self.flow = self.launch(row, options, self.left)
+        if self.flow is None:
+            raise CompareError("the whole flow did not fit the time that was left; give it more with --minutes")
+        if not self.flow["steady"] and self.content.get("run", {}).get("steady"):
+            self.notes.append(f"The flow is not steady yet after {self.flow['steps']} steps: take its permeability with care.")
+        self.write_json()
+
+    def launch(self, row: Row, options: list[str], timeout: float) -> dict | None:
+        """plait-lbm's report, or None where the run took too long."""
+        with tempfile.TemporaryDirectory(prefix="plait-compare-") as folder:
+            report = Path(folder) / "report.json"
+            line = [str(self.program), str(self.deck), "--model", row.model, "--json", str(report)]
+            for setting in self.settings:
+                line += ["--set", setting]
+            done = launch.run(self.mpi, [*line, *options], row.processes, row.threads, timeout=max(1.0, timeout), capture=True)
+            if done.returncode == launch.TIMED_OUT:
+                return None
+            found = json.loads(report.read_text()) if report.exists() else {}
+        # A deck's check against published figures does not hold after few steps; the run itself is right.
+        if done.returncode and not any(not check["passed"] for check in found.get("checks", [])):
+            said = done.stderr.strip().splitlines() or [f"ended with status {done.returncode}"]
+            raise CompareError(f"{row.label} failed: {said[0]}")
+        if not found:
+            raise CompareError(f"{row.label} wrote no results")
+        return found
+
+    def fastest(self) -> Row:
+        fitting = [row for row in self.rows if not row.oversubscribed]
+        return min(fitting, key=lambda row: row.step["median"] if row.samples else 1e3 * row.step_s)
+
+    def flow_seconds(self, row: Row) -> float:
+        steps = self.content.get("run", {}).get("steps", 1)
+        return row.overhead_s + FLOW_MARGIN * steps * row.step_s + OUTPUT_S
+
+    # ---- what comes of them
+
+    def write_json(self) -> None:
+        measured = results.in_order(self.rows)
+        version = measured[0].samples[0]["mpi"] if measured else ""
+        content = {
+            "machine": results.machine(self.cores),
+            "mpi": {"name": self.mpi.name, "version": version},
+            "deck": {"name": self.deck.stem, "content": self.content},
+            "steps": self.steps,
+            "permeability": self.flow["permeability"] if self.flow else None,
+            "flow": self.flow,
+            "runs": [row.as_json() for row in measured],
+            "notes": self.notes,
+        }
+        results.write_json(content, self.json)
+
+    def report(self) -> None:
+        """Table, sentences and pictures of what there is: also after an error or an interrupt."""
+        if not any(row.samples for row in self.rows):
+            return
+        self.write_json()
+        self.written = [self.json]
+        self.draw()
+        say = self.console.print
+        say(results.table(self.rows))
+        if any(row.samples and row.oversubscribed for row in self.rows):
+            say("oversubscribed: more threads than cores. It shows what a model's halo exchange costs between processes,")
+            say("where all cores in one process have no neighbour to talk to; the time per step compares with nothing.\n")
+        for row in self.rows:
+            if row.note:
+                say(f"{row.label}: {row.note}.", highlight=False)
+        for note in self.notes:
+            say(note, highlight=False)
+        if any(row.samples and not row.oversubscribed for row in self.rows):
+            say(results.winner(self.rows), style="bold", highlight=False, soft_wrap=True)
+        if self.flow:
+            self.tell_flow()
+        say(f"Written: {', '.join(str(path) for path in self.written)}", highlight=False, soft_wrap=True)
+
+    def tell_flow(self) -> None:
+        end = f"{'steady after' if self.flow['steady'] else 'after'} {self.flow['steps']} steps"
+        if self.flow["permeability"] is not None:
+            self.console.print(f"Permeability: {self.flow['permeability']:.5g} lattice spacings squared, {end}.", highlight=False)
+        for check in self.flow["checks"]:
+            verdict = "passed" if check["passed"] else "FAILED"
+            size = f"error {check['error']:.2e}, at most {check['tolerance']:.2e}"
+            self.console.print(f"Check against {check['against']}: {size}: {verdict}, {end}.", highlight=False)
+
+    def draw(self) -> None:
+        from plait import pictures  # a second that only those wait for who have something to draw
+
+        self.show("drawing")
+        times = self.out / "compare.png"
+        pictures.draw_times(results.in_order(self.rows), f"{self.title}: {self.mpi.name}, {self.cores} cores", times)
+        self.written.append(times)
+        fields = self.out / f"{self.deck.stem}-{self.flow.get('step', self.flow['steps'])}.vti" if self.flow else None
+        if fields and fields.exists():
+            picture = self.out / "velocity.png"
+            pictures.draw_slice(fields, self.title, picture)
+            self.written += [picture, fields]
+
+
+# ---- what the user sees meanwhile
+
+
+@contextlib.contextmanager
+def progress(console: Console, start: float, seconds: float) -> Iterator[Callable[[str], None]]:
+    """On a terminal a bar of the time that has passed, elsewhere a line per run. Gives the function that tells what runs."""
+    if not console.is_terminal:
+        yield lambda text: console.print(f"{time.monotonic() - start:4.0f} s  {text}", highlight=False)
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), _Clock(start, seconds))
+    # Once a second: the drawing takes its time from the cores that are measured.
+    with Progress(*columns, console=console, refresh_per_second=1, transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda text: bar.update(task, description=text)
+
+
+class _Clock(ProgressColumn):
+    """Time passed, as a bar, and the most that is left."""
+
+    def __init__(self, start: float, seconds: float) -> None:
+        super().__init__()
+        self.start, self.seconds = start, seconds
+
+    def render(self, task: Task):
+        passed = time.monotonic() - self.start
+        left = max(0, round(self.seconds - passed))
+        bar = ProgressBar(self.seconds, min(passed, self.seconds), width=30)
+        return Columns([bar, Text(f"at most {left // 60}:{left % 60:02d} left")])

@@ -1,0 +1,76 @@
+"""Which shapes a comparison runs, how many steps, and how often, within the time it has."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from plait.results import Row
+
+MODELS = ("pure-mpi", "masteronly", "funneled", "multiple")
+LEAST_STEPS, GOOD_STEPS, MOST_STEPS = 20, 50, 100
+
+
+def shapes(cores: int, models: Sequence[str] = MODELS, domains: int | None = None) -> list[Row]:
+    """A row for every model and shape that fits `cores` cores in `domains` NUMA domains.
+
+    On fewer than four cores a hybrid model that uses all of them in one process has no neighbour to talk to. There,
+    rows with twice as many threads as cores show what its halo exchange costs; their step times compare with nothing.
+    """
+    rows = [Row("pure-mpi", cores, 1)] if "pure-mpi" in models else []
+    hybrids = [model for model in MODELS if model in models and model != "pure-mpi"]
+    counts = [1]
+    if cores >= 4:
+        counts.append(2)
+        domains = domains or numa_domains()
+        if 2 < domains < cores:
+            counts.append(domains)
+    rows += [Row(model, count, cores // count) for count in counts for model in hybrids]
+    if cores < 4:
+        rows += [Row(model, 2, cores, oversubscribed=True) for model in hybrids]
+    return rows
+
+
+def numa_domains() -> int:
+    """How many NUMA domains have cores that this process may use."""
+    usable = os.sched_getaffinity(0)
+    lists = [path.read_text() for path in Path("/sys/devices/system/node").glob("node[0-9]*/cpulist")]
+    return max(1, sum(bool(usable & _cpus(text)) for text in lists))
+
+
+def _cpus(text: str) -> set[int]:
+    """0-3,8 -> {0, 1, 2, 3, 8}"""
+    cpus: set[int] = set()
+    for piece in text.strip().split(","):
+        if piece:
+            first, _, last = piece.partition("-")
+            cpus.update(range(int(first), int(last or first) + 1))
+    return cpus
+
+
+def plan(rows: Sequence[Row], seconds: float, repeats: int) -> int:
+    """Sets how many rounds each row runs and returns the number of steps, the same for all.
+
+    First fewer rounds of oversubscribed rows, then fewer of all, rather than too few steps.
+    """
+    choices = [(repeats, few) for few in range(repeats, 0, -1)] + [(few, 1) for few in range(repeats - 1, 0, -1)]
+    for least in (GOOD_STEPS, LEAST_STEPS):
+        for full, oversubscribed in choices:
+            steps = _steps(rows, seconds, full, oversubscribed)
+            if steps >= least:
+                break
+        if steps >= least:
+            break
+    for row in rows:
+        row.rounds = oversubscribed if row.oversubscribed else full
+        if row.rounds < repeats:
+            row.note = f"only {row.rounds} of {repeats} rounds, to keep within the time"
+    # Even: two successive steps make one sample.
+    return int(min(MOST_STEPS, max(LEAST_STEPS, steps))) // 2 * 2
+
+
+def _steps(rows: Sequence[Row], seconds: float, full: int, oversubscribed: int) -> float:
+    weights = [(oversubscribed if row.oversubscribed else full, row) for row in rows]
+    free = seconds - sum(times * row.overhead_s for times, row in weights)
+    return free / max(1e-9, sum(times * row.step_s for times, row in weights))

@@ -1,0 +1,171 @@
+"""What a comparison measured: its rows, the JSON file and the table."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+from rich import box
+from rich.table import Table
+
+PARTS = ("compute", "pack", "wait", "unpack")
+TIMES = ("step_ms", "halo_ms", *(f"{part}_ms" for part in PARTS))
+
+
+@dataclass
+class Row:
+    """One model in one shape, and all that was measured of it."""
+
+    model: str
+    processes: int
+    threads: int
+    oversubscribed: bool = False
+    rounds: int = 0  # planned
+    samples: list[dict] = field(default_factory=list)  # plait-lbm's reports, one a round
+    calibration: dict = field(default_factory=dict)  # plait-lbm's report of a short run before
+    step_s: float = 0.0  # estimates from that run: a step,
+    overhead_s: float = 0.0  # and all that a run needs besides
+    note: str = ""  # what the user should know about this row
+
+    @property
+    def shape(self) -> str:
+        return f"{self.processes} × {self.threads}"
+
+    @property
+    def name(self) -> str:
+        return f"{self.model} {self.shape}"
+
+    @property
+    def label(self) -> str:
+        return self.name + (" (oversubscribed)" if self.oversubscribed else "")
+
+    @property
+    def combined(self) -> dict[str, dict[str, float]]:
+        """Per kind of time: the median of the rounds' medians, the least and the most of all."""
+        return {
+            key: {
+                "median": median(sample[key]["median"] for sample in self.samples),
+                "min": min(sample[key]["min"] for sample in self.samples),
+                "max": max(sample[key]["max"] for sample in self.samples),
+            }
+            for key in TIMES
+        }
+
+    @property
+    def step(self) -> dict[str, float]:
+        return self.combined["step_ms"]
+
+    @property
+    def mlups(self) -> float:
+        return median(sample["mlups"] for sample in self.samples)
+
+    @property
+    def limit_fraction(self) -> float | None:
+        found = [sample["limit_fraction"] for sample in self.samples if sample.get("limit_fraction") is not None]
+        return median(found) if found else None
+
+    def as_json(self) -> dict:
+        return {
+            "model": self.model,
+            "processes": self.processes,
+            "threads": self.threads,
+            "oversubscribed": self.oversubscribed,
+            "rounds": len(self.samples),
+            **self.combined,
+            "mlups": self.mlups,
+            "limit_fraction": self.limit_fraction,
+            "digest": self.samples[0]["digest"],
+            "note": self.note,
+            "samples": self.samples,
+        }
+
+
+def in_order(rows: Sequence[Row]) -> list[Row]:
+    """The rows that were measured, the fastest first, oversubscribed ones after all others."""
+    return sorted((row for row in rows if row.samples), key=lambda row: (row.oversubscribed, row.step["median"]))
+
+
+def pure_mpi(rows: Sequence[Row]) -> Row | None:
+    """The row that the others are compared with."""
+    return next((row for row in in_order(rows) if row.model == "pure-mpi" and not row.oversubscribed), None)
+
+
+def differing(rows: Sequence[Row]) -> list[str]:
+    """Names of rows and digests where not all runs of equally many steps ended with the same fields."""
+    found = []
+    for reports in ([(row, row.calibration) for row in rows if row.calibration], [(row, s) for row in rows for s in row.samples]):
+        if len({report["digest"] for _, report in reports}) > 1:
+            found += list(dict.fromkeys(f"{row.name}: {report['digest']}" for row, report in reports))
+    return found
+
+
+def table(rows: Sequence[Row]) -> Table:
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    shown.add_column("model", overflow="fold")
+    shown.add_column("processes\n× threads", justify="center", overflow="fold")
+    for heading in ("ms per step", "min to max", "halo ms", "MLUPS", "of limit", "vs pure MPI"):
+        shown.add_column(heading, justify="right", overflow="fold")
+    base = pure_mpi(rows)
+    for row in in_order(rows):
+        fraction, step = row.limit_fraction, row.step
+        shown.add_row(
+            row.model + (" (oversubscribed)" if row.oversubscribed else ""),
+            row.shape,
+            _ms(step["median"]),
+            f"{_ms(step['min'])} to {_ms(step['max'])}",
+            _ms(row.combined["halo_ms"]["median"]),
+            f"{row.mlups:.1f}",
+            "–" if fraction is None else f"{fraction:.2f}",
+            "–" if base is None else f"{base.step['median'] / step['median']:.2f}",
+            style="dim" if row.oversubscribed else "",
+        )
+    return shown
+
+
+def _ms(value: float) -> str:
+    return f"{value:.2f}" if value >= 1 else f"{value:.3f}"
+
+
+def winner(rows: Sequence[Row]) -> str:
+    """One sentence: which model wins here, and by how much."""
+    best, *others = [row for row in in_order(rows) if not row.oversubscribed]
+    sentence = f"The fastest is {best.name}: {_ms(best.step['median'])} ms per step"
+    base = pure_mpi(rows)
+    if base and base is not best:
+        sentence += f", {base.step['median'] / best.step['median']:.2f} times as fast as pure MPI"
+    slowest_round = max(sample["step_ms"]["median"] for sample in best.samples)
+    near = [row.name for row in others if min(sample["step_ms"]["median"] for sample in row.samples) <= slowest_round]
+    return sentence + (f"; within the spread of the rounds: {', '.join(near)}." if near else ".")
+
+
+def machine(cores: int) -> dict:
+    """What was measured on; `cores` is how many this process may use."""
+    try:
+        system = platform.freedesktop_os_release().get("PRETTY_NAME", platform.system())
+    except OSError:
+        system = platform.system()
+    return {
+        "cpu": _cpu(),
+        "cores": cores,
+        "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
+        "os": f"{system}, Linux {platform.release()}",
+    }
+
+
+def _cpu() -> str:
+    described = Path("/proc/cpuinfo")
+    found = re.search(r"^model name\s*: (.+)$", described.read_text() if described.exists() else "", re.MULTILINE)
+    return found[1].strip() if found else platform.machine()
+
+
+def write_json(content: dict, path: Path) -> None:
+    """In one step: what was there stays whole until the new file is."""
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text(json.dumps(content, indent=2, default=str) + "\n")
+    partial.replace(path)

@@ -1,0 +1,311 @@
+"""`plait compare`: with a stand-in for plait-lbm, and once for real where that is built."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import matplotlib.image
+import numpy as np
+import pytest
+from plait import compare as module
+from plait import launch, mpis, plan, results, vti
+from plait.launch import CompletedRun
+from plait.results import Row
+
+ROOT = Path(__file__).resolve().parents[2]
+DECK = """title = "A small duct"
+[lattice]
+size = [12, 8, 6]
+[run]
+steps = 400
+steady = 1e-4
+"""
+SIZE = (12, 8, 6)
+
+
+def write_vti(path: Path, size: tuple[int, int, int] = SIZE) -> dict[str, np.ndarray]:
+    """Fields as plait-lbm writes them."""
+    rng = np.random.default_rng(1)
+    arrays = {
+        "density": rng.random(size[::-1], np.float32),
+        "velocity": rng.random((*size[::-1], 3), np.float32),
+        "solid": (rng.random(size[::-1]) < 0.3).astype(np.uint8),
+    }
+    extent = f"0 {size[0]} 0 {size[1]} 0 {size[2]}"
+    lines, data = [], b""
+    for name, array in arrays.items():
+        kind = "UInt8" if array.dtype == np.uint8 else "Float32"
+        components = ' NumberOfComponents="3"' if array.ndim == 4 else ""
+        lines.append(f'<DataArray type="{kind}" Name="{name}"{components} format="appended" offset="{len(data)}"/>')
+        data += array.nbytes.to_bytes(8, "little") + array.tobytes()
+    head = (
+        '<?xml version="1.0"?>\n<VTKFile type="ImageData" version="1.0" byte_order="LittleEndian" header_type="UInt64">\n'
+        f'<ImageData WholeExtent="{extent}" Origin="0 0 0" Spacing="1 1 1">\n<Piece Extent="{extent}">\n<CellData>\n'
+        + "\n".join(lines)
+        + '\n</CellData>\n</Piece>\n</ImageData>\n<AppendedData encoding="raw">\n_'
+    )
+    path.write_bytes(head.encode() + data + b"\n</AppendedData>\n</VTKFile>\n")
+    return arrays
+
+
+@dataclass
+class StandIn:
+    """Takes launch.run's place: reports made-up times, passes made-up time, and does as each test bids."""
+
+    clock: float = 1000.0
+    startup: float = 0.5
+    step_ms: dict[str, float] = field(default_factory=lambda: {"pure-mpi": 10, "masteronly": 12, "funneled": 9, "multiple": 11})
+    slow_oversubscribed: float = 2.0
+    digests: dict[str, str] = field(default_factory=dict)
+    lines: list[tuple[list[str], int, int]] = field(default_factory=list)
+    act: dict[int, object] = field(default_factory=dict)  # at the n-th run
+
+    def run(self, mpi, program, processes, threads, hosts=1, env=None, timeout=None, capture=False) -> CompletedRun:
+        self.lines.append((program, processes, threads))
+        if bad := self.act.get(len(self.lines)):
+            if isinstance(bad, BaseException):
+                raise bad
+            return bad
+        options = dict(zip(program[2::2], program[3::2], strict=False))
+        model = options["--model"]
+        steps = int(options.get("--steps", 300))
+        step = self.step_ms[model] * (self.slow_oversubscribed if processes * threads > 2 else 1)
+        seconds = self.startup + steps * step / 1e3
+        if seconds > timeout:
+            self.clock += timeout
+            return CompletedRun(launch.TIMED_OUT)
+        self.clock += seconds
+        report = self.report(model, processes, threads, steps, step)
+        Path(options["--json"]).write_text(json.dumps(report))
+        if "--output" in options:
+            write_vti(Path(options["--output"]) / f"duct-{steps}.vti")
+        return CompletedRun(0)
+
+    def report(self, model: str, processes: int, threads: int, steps: int, step: float) -> dict:
+        def spread(value: float) -> dict:
+            return {"median": value, "min": 0.9 * value, "max": 1.5 * value}
+
+        parts = {"compute_ms": 0.7, "pack_ms": 0.1, "wait_ms": 0.15, "unpack_ms": 0.05, "halo_ms": 0.3, "step_ms": 1.0}
+        return {
+            "model": model, "processes": processes, "threads": threads, "step": steps, "steps": steps,
+            **{key: spread(share * step) for key, share in parts.items()},
+            "mlups": 100 / step, "limit_mlups": 120 / step, "limit_fraction": 0.8, "digest": self.digests.get(model, "ab" * 16),
+            "permeability": 3.25, "mean_velocity": [1e-5, 0, 0], "steady": True, "checks": [], "mpi": "MPICH 5.0.2",
+        }  # fmt: skip
+
+
+@dataclass
+class Place:
+    deck: Path
+    out: Path
+    mpi: mpis.Mpi
+    standin: StandIn
+
+    def compare(self, **options) -> int:
+        return module.compare(self.deck, self.mpi, self.out, **options)
+
+    def json(self) -> dict:
+        return json.loads((self.out / "compare.json").read_text())
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch) -> Place:
+    standin = StandIn()
+    monkeypatch.setattr(mpis, "ROOT", tmp_path)
+    monkeypatch.setattr(module.launch, "run", standin.run)
+    monkeypatch.setattr(module.launch, "usable_cores", lambda: (2, 2))
+    monkeypatch.setattr(module.time, "monotonic", lambda: standin.clock)
+    program = tmp_path / "build" / "mpich" / "bin" / "plait-lbm"
+    program.parent.mkdir(parents=True)
+    program.touch()
+    deck = tmp_path / "duct.toml"
+    deck.write_text(DECK)
+    return Place(deck, tmp_path / "out", mpis.Mpich("mpich", None), standin)
+
+
+def test_writes_json_with_a_run_per_model_and_shape(place: Place):
+    assert place.compare() == 0
+    found = place.json()
+    assert {"machine", "mpi", "deck", "permeability", "runs"} <= set(found)
+    assert found["mpi"] == {"name": "mpich", "version": "MPICH 5.0.2"}
+    assert found["deck"] == {"name": "duct", "content": {**found["deck"]["content"], "title": "A small duct"}}
+    assert found["permeability"] == 3.25
+    assert set(found["machine"]) == {"cpu", "cores", "memory_gb", "os"}
+    shapes = [(run["model"], run["processes"], run["threads"], run["oversubscribed"]) for run in found["runs"]]
+    assert shapes == [
+        ("funneled", 1, 2, False),
+        ("pure-mpi", 2, 1, False),
+        ("multiple", 1, 2, False),
+        ("masteronly", 1, 2, False),
+        ("funneled", 2, 2, True),
+        ("multiple", 2, 2, True),
+        ("masteronly", 2, 2, True),
+    ]
+    for run in found["runs"]:
+        assert run["rounds"] == len(run["samples"]) == 3
+        for key in results.TIMES:
+            assert set(run[key]) == {"median", "min", "max"}
+        assert run["digest"] == "ab" * 16 and run["limit_fraction"] == 0.8 and run["mlups"] > 0
+
+
+def test_models_run_in_turn_with_equal_steps(place: Place):
+    assert place.compare(repeats=2) == 0
+    measured = place.standin.lines[7:-1]
+    order = [(line[0][3], line[1]) for line in measured]
+    assert order[:7] == order[7:] and len(set(order)) == 7
+    assert len({line[0][line[0].index("--steps") + 1] for line in measured}) == 1
+    flow, processes, threads = place.standin.lines[-1]
+    assert flow[3] == "funneled" and (processes, threads) == (1, 2) and "--steps" not in flow
+
+
+def test_table_is_whole_where_there_is_no_terminal(place: Place, capsys):
+    assert place.compare() == 0
+    printed = capsys.readouterr().out
+    rows = {tuple(line.split()[:2]): " ".join(line.split()) for line in printed.splitlines() if "×" in line and " to " in line}
+    assert rows["funneled", "1"] == "funneled 1 × 2 9.00 8.10 to 13.50 2.70 11.1 0.80 1.11"
+    assert rows["pure-mpi", "2"] == "pure-mpi 2 × 1 10.00 9.00 to 15.00 3.00 10.0 0.80 1.00"
+    assert rows["masteronly", "(oversubscribed)"].endswith(" 0.42")
+    assert "The fastest is funneled 1 × 2: 9.00 ms per step, 1.11 times as fast as pure MPI." in printed
+    assert "Permeability: 3.25 lattice spacings squared, steady after 300 steps." in printed
+    assert "…" not in printed
+
+
+def test_pictures_show_something(place: Place):
+    assert place.compare() == 0
+    for name in ("compare.png", "velocity.png"):
+        picture = matplotlib.image.imread(place.out / name)
+        assert min(picture.shape[:2]) > 200
+        assert len(np.unique(picture.reshape(-1, picture.shape[2]), axis=0)) > 50
+    assert not list(place.out.glob("*.partial"))
+
+
+def test_differing_digests_are_named_and_fail(place: Place, capsys):
+    place.standin.digests = {"multiple": "cd" * 16}
+    assert place.compare() == 1
+    said = capsys.readouterr().err.splitlines()[0]
+    assert "digests differ" in said and f"multiple 1 × 2: {'cd' * 16}" in said and "pure-mpi 2 × 1: abab" in said
+    assert place.json()["permeability"] is None and len(place.json()["runs"]) == 7
+
+
+@pytest.mark.parametrize("minutes", [0.3, 0.5, 1, 5])
+def test_keeps_within_the_time(place: Place, minutes: float):
+    start = place.standin.clock
+    assert place.compare(minutes=minutes) == 0
+    assert place.standin.clock - start <= 60 * minutes
+    assert all(run["rounds"] >= 1 for run in place.json()["runs"] if not run["oversubscribed"])
+
+
+def test_slow_oversubscribed_rows_run_less_often_and_say_so(place: Place, capsys):
+    place.standin.slow_oversubscribed = 60
+    start = place.standin.clock
+    assert place.compare(minutes=2) == 0
+    assert place.standin.clock - start <= 120
+    for run in place.json()["runs"]:
+        assert run["oversubscribed"] or run["rounds"] == 3
+        assert run["rounds"] == 3 or "of 3 rounds, to keep within the time" in run["note"]
+    assert "(oversubscribed): only 1 of 3 rounds" in capsys.readouterr().out
+
+
+def test_hopelessly_slow_oversubscribed_rows_are_left_out_and_named(place: Place, capsys):
+    place.standin.slow_oversubscribed = 2000
+    assert place.compare(minutes=2) == 0
+    assert not any(run["oversubscribed"] for run in place.json()["runs"])
+    assert "masteronly 2 × 2 (oversubscribed) is left out" in capsys.readouterr().out
+
+
+def test_interrupt_keeps_what_was_measured(place: Place, capsys):
+    place.standin.act = {10: KeyboardInterrupt()}
+    assert place.compare() == 130
+    assert [len(run["samples"]) for run in place.json()["runs"]] == [1, 1]
+    printed = capsys.readouterr()
+    assert "interrupted" in printed.err and "compare.json" in printed.err and "The fastest is" in printed.out
+
+
+def test_failing_run_shows_its_line_and_keeps_what_was_measured(place: Place, capsys):
+    place.standin.act = {9: CompletedRun(1, "", "plait-lbm: more processes than planes\n")}
+    assert place.compare() == 1
+    assert capsys.readouterr().err.splitlines()[0] == "plait compare: masteronly 1 × 2 failed: plait-lbm: more processes than planes"
+    assert [run["model"] for run in place.json()["runs"]] == ["pure-mpi"]
+
+
+def test_settings_go_to_every_run(place: Place):
+    assert place.compare(settings=["lattice.size=[4,4,4]", "run.steps=50"]) == 0
+    assert all("lattice.size=[4,4,4]" in line[0] for line in place.standin.lines)
+    assert place.json()["deck"]["content"]["lattice"] == {"size": [4, 4, 4]}
+
+
+def test_bad_input_is_one_line(place: Place, capsys):
+    def complaint(**options) -> str:
+        assert place.compare(**options) == 1
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1
+        return said
+
+    assert "there is no model 'funeled'; did you mean funneled?" in complaint(models=["funeled"])
+    assert "minutes must be more than 0" in complaint(minutes=0)
+    assert "must be key=value" in complaint(settings=["lattice"])
+    place.out.write_text("a file")
+    assert "cannot be written to" in complaint()
+    place.out.unlink()
+    (place.deck.parent / "build/mpich/bin/plait-lbm").unlink()
+    assert "make MPI=mpich build" in complaint()
+    place.deck.write_text("title = ")
+    assert "cannot be read" in complaint()
+    place.deck = place.deck.with_name("dukt.toml")
+    assert "there is no deck" in (said := complaint()) and "did you mean" in said and "duct.toml" in said
+
+
+def shape_list(rows: list[Row]) -> list[tuple[str, int, int, bool]]:
+    return [(row.model, row.processes, row.threads, row.oversubscribed) for row in rows]
+
+
+def test_shapes_fit_the_cores():
+    assert shape_list(plan.shapes(1)) == [("pure-mpi", 1, 1, False)] + [
+        (model, processes, 1, processes > 1) for processes in (1, 2) for model in plan.MODELS[1:]
+    ]
+    assert shape_list(plan.shapes(64, ["multiple", "pure-mpi"], domains=8)) == [
+        ("pure-mpi", 64, 1, False),
+        ("multiple", 1, 64, False),
+        ("multiple", 2, 32, False),
+        ("multiple", 8, 8, False),
+    ]
+    assert {(row.processes, row.threads) for row in plan.shapes(4, domains=2)} == {(4, 1), (1, 4), (2, 2)}
+
+
+def test_vti_arrays_are_read_as_written(tmp_path: Path):
+    arrays = write_vti(tmp_path / "a.vti")
+    image = vti.read(tmp_path / "a.vti")
+    assert image.size == SIZE and set(image.arrays) == set(arrays)
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(image.arrays[name], array)
+
+
+def test_damaged_vti_is_refused(tmp_path: Path):
+    path = tmp_path / "a.vti"
+    write_vti(path)
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) - 200])
+    with pytest.raises(vti.VtiError, match="cut short"):
+        vti.read(path)
+    path.write_bytes(b"nothing of the kind")
+    with pytest.raises(vti.VtiError, match="no raw appended data"):
+        vti.read(path)
+
+
+REAL = os.environ.get("PLAIT_MPI", "mpich")
+
+
+@pytest.mark.skipif(not (ROOT / "build" / REAL / "bin" / "plait-lbm").exists(), reason=f"plait-lbm is not built for {REAL}")
+def test_real_deck_from_end_to_end(tmp_path: Path):
+    settings = ["lattice.size=[24,24,24]", "geometry.packing=[{radius=5.0,volume-fraction=0.3,seed=1}]", "run.steps=60"]
+    assert module.compare(ROOT / "decks/porous.toml", mpis.find(REAL), tmp_path, 2.0, repeats=1, settings=settings) == 0
+    found = json.loads((tmp_path / "compare.json").read_text())
+    assert {run["model"] for run in found["runs"]} == set(plan.MODELS)
+    assert len({run["digest"] for run in found["runs"]}) == 1
+    assert found["permeability"] > 0
+    assert (tmp_path / "velocity.png").stat().st_size > 10_000 and (tmp_path / "compare.png").stat().st_size > 10_000
+    speed = vti.read(tmp_path / "porous-60.vti").arrays["velocity"]
+    assert speed.shape == (24, 24, 24, 3) and np.isfinite(speed).all() and speed[..., 0].mean() > 0

@@ -1,0 +1,264 @@
+"""plait-lbm as a user runs it, under the MPI that PLAIT_MPI names. Each test says its processes x threads."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from plait.launch import CompletedRun, run, why_no_nodes
+from plait.mpis import ROOT, find
+
+DECKS = ROOT / "decks"
+SMALL = ["lattice.size=[29,24,23]", "geometry.packing.radius=4.0"]
+SECONDS = 240.0
+
+
+@pytest.fixture(scope="session")
+def mpi():
+    return find(os.environ.get("PLAIT_MPI"))
+
+
+@pytest.fixture
+def lbm(mpi, tmp_path):
+    """Runs plait-lbm on a deck; the answer has .json, the results, where it ended well."""
+
+    def start(deck="porous", *options: str, processes=1, threads=1, hosts=1, settings=()) -> CompletedRun:
+        path = DECKS / f"{deck}.toml" if isinstance(deck, str) else deck
+        results = tmp_path / "results.json"
+        results.unlink(missing_ok=True)
+        words = [str(mpi.build / "bin/plait-lbm"), str(path), "--quiet", "--json", str(results), *options]
+        for setting in settings:
+            words += ["--set", setting]
+        if "--output" not in options and "--no-output" not in options:
+            words += ["--no-output"]
+        done = run(mpi, words, processes, threads, hosts=hosts, timeout=SECONDS, capture=True)
+        done.json = json.loads(results.read_text()) if done.returncode == 0 else None
+        return done
+
+    return start
+
+
+def assert_one_clear_line(done: CompletedRun, *parts: str) -> None:
+    lines = done.stderr.strip("\n").split("\n")
+    assert done.returncode not in (0, 124), done.stderr
+    assert len(lines) == 1 and lines[0].startswith("plait-lbm: "), done.stderr
+    for part in parts:
+        assert part in lines[0]
+    assert done.stdout.strip() == ""
+
+
+# ---- the same bits
+
+SHAPES = [
+    ("pure-mpi", 2, 1, ""),
+    ("pure-mpi", 3, 1, ""),
+    ("pure-mpi", 4, 1, "4x1x1"),
+    ("pure-mpi", 8, 1, "2x2x2"),
+    ("masteronly", 1, 2, ""),
+    ("masteronly", 2, 2, "2x1x1"),
+    ("funneled", 1, 3, ""),
+    ("funneled", 2, 2, ""),
+    ("funneled", 4, 2, "2x1x2"),
+    ("multiple", 2, 3, ""),
+    ("multiple", 4, 2, "2x2x1"),
+]
+
+
+@pytest.fixture(scope="module")
+def expected(mpi):
+    """Digests of one process and one thread, by deck."""
+    return {}
+
+
+@pytest.mark.parametrize(
+    ("deck", "settings"), [("porous", SMALL), ("cavity-400", ["lattice.size=[33,33,5]", "check.tolerance=10.0"])], ids=["porous", "cavity"]
+)
+@pytest.mark.parametrize(("model", "processes", "threads", "grid"), SHAPES, ids=str)
+def test_same_bits_whatever_the_model_processes_and_threads(lbm, expected, deck, settings, model, processes, threads, grid):
+    # An odd number of steps on the one deck, an even one on the other: the state rests differently after them.
+    steps = "25" if deck == "porous" else "24"
+    if deck not in expected:
+        expected[deck] = lbm(deck, "--steps", steps, settings=settings).json["digest"]
+    options = ["--steps", steps, "--model", model, *(["--grid", grid] if grid else [])]
+    done = lbm(deck, *options, processes=processes, threads=threads, settings=settings)
+    assert done.returncode == 0, done.stderr
+    assert done.json["digest"] == expected[deck]
+
+
+def test_digest_tells_flows_apart(lbm):
+    digests = {lbm("porous", "--steps", n, settings=SMALL).json["digest"] for n in ("10", "11")}
+    digests |= {lbm("porous", "--steps", "10", settings=[*SMALL, "fluid.force=[1.0000000001e-6,0,0]"]).json["digest"]}
+    assert len(digests) == 3
+
+
+def test_same_bits_on_four_simulated_nodes(lbm):
+    """4 x 2 over 4 hosts."""
+    if reason := why_no_nodes():
+        pytest.skip(reason)
+    alone = lbm("porous", "--steps", "12", settings=SMALL)
+    spread = lbm("porous", "--steps", "12", "--model", "multiple", processes=4, threads=2, hosts=4, settings=SMALL)
+    assert spread.returncode == 0, spread.stderr
+    assert spread.json["digest"] == alone.json["digest"]
+
+
+# ---- published physics
+
+
+def test_taylor_green_decay_is_of_second_order(lbm):
+    """1 x 1. Half the spacing, half the velocity, four times the steps: a quarter of the error."""
+    errors = []
+    for n, steps in ((16, 65), (32, 260), (64, 1040)):
+        settings = [f"lattice.size=[{n},{n},1]", f"initial.taylor-green={0.01 * 64 / n}", f"run.steps={steps}", "check.tolerance=1.0"]
+        errors.append(lbm("taylor-green", settings=settings).json["checks"][0]["error"])
+    orders = np.log2(np.array(errors[:-1]) / np.array(errors[1:]))
+    assert np.all(np.abs(orders - 2) < 0.2), (errors, orders)
+
+
+@pytest.mark.parametrize(
+    ("deck", "processes", "threads"),
+    [("duct", 1, 2), ("spheres-027", 2, 1), ("spheres-125", 2, 1), ("spheres-343", 1, 2), ("cavity-100", 1, 1), ("cavity-400", 1, 1)],
+)
+def test_agrees_with_published_physics(lbm, deck, processes, threads):
+    done = lbm(deck, processes=processes, threads=threads)
+    assert done.returncode == 0, done.stderr
+    (check,) = done.json["checks"]
+    print(f"{deck}: error {check['error']:.2e} of at most {check['tolerance']:.2e}, against {check['against']}")
+    assert check["passed"] and check["error"] <= check["tolerance"]
+    assert done.json["steady"]
+
+
+def test_failed_check_is_an_error(lbm):
+    done = lbm("duct", "--steps", "10", settings=["lattice.size=[4,8,8]"])
+    assert_one_clear_line(done, "the check against", "failed")
+
+
+# ---- results and files
+
+
+def test_results_have_every_part_of_the_time(lbm):
+    """2 x 1."""
+    r = lbm("porous", "--steps", "40", processes=2, settings=SMALL).json
+    for key in ("step_ms", "compute_ms", "pack_ms", "wait_ms", "unpack_ms", "halo_ms"):
+        assert r[key]["min"] <= r[key]["median"] <= r[key]["max"]
+    assert r["step_ms"]["min"] > 0 and r["halo_ms"]["max"] > 0
+    assert r["mlups"] == pytest.approx(r["fluid_sites"] / r["step_ms"]["median"] / 1e3)
+    assert r["limit_fraction"] == pytest.approx(r["mlups"] / r["limit_mlups"])
+    assert (r["processes"], r["threads"], r["grid"], r["steps"]) == (2, 1, [1, 2, 1], 40)
+
+
+def test_fields_are_the_flow_in_vtk_form(lbm, tmp_path):
+    """3 x 1, so that the pieces are uneven."""
+    from plait.vti import read
+
+    done = lbm("porous", "--steps", "30", "--output", str(tmp_path), processes=3, settings=SMALL)
+    assert done.returncode == 0, done.stderr
+    fields = read(tmp_path / "porous-30.vti").arrays
+    solid, velocity, density = fields["solid"], fields["velocity"], fields["density"]
+    assert solid.shape == (23, 24, 29) and velocity.shape == (23, 24, 29, 3)
+    assert (solid == 0).sum() == done.json["fluid_sites"]
+    assert np.all(velocity[solid == 1] == 0) and np.all(np.abs(density[solid == 0] - 1) < 1e-3)
+    assert velocity.mean(axis=(0, 1, 2)) == pytest.approx(done.json["mean_velocity"], rel=1e-5, abs=1e-12)
+
+
+def test_geometry_from_a_numpy_file(lbm, tmp_path):
+    """2 x 1: walls at y = 0 make a channel; the flow is the parabola between half-way walls."""
+    solid = np.zeros((4, 21, 6), np.uint8)
+    solid[:, 0, :] = 1
+    np.save(tmp_path / "channel.npy", solid)
+    deck = tmp_path / "channel.toml"
+    deck.write_text(
+        "lattice.size = [6, 21, 4]\nfluid = { viscosity = 0.1, force = [1e-6, 0.0, 0.0] }\n"
+        "geometry.file = 'channel.npy'\nrun = { steps = 20000, steady = 1e-10 }\n"
+    )
+    done = lbm(deck, processes=2)
+    assert done.returncode == 0, done.stderr
+    assert done.json["mean_velocity"][0] * 21 == pytest.approx(1e-6 * 20**3 / (12 * 0.1), rel=2e-3)
+
+
+def test_restart_continues_with_the_same_bits_on_other_processes(lbm, tmp_path):
+    """3 x 1, then 4 x 2."""
+    whole = lbm("porous", "--steps", "30", settings=SMALL).json
+    out = str(tmp_path)
+    first = lbm("porous", "--steps", "15", "--output", out, processes=3, settings=[*SMALL, "output.checkpoint-every=15"])
+    assert first.returncode == 0, first.stderr
+    checkpoint = str(tmp_path / "porous.checkpoint")
+    second = lbm(
+        "porous", "--steps", "15", "--restart", checkpoint, "--model", "funneled", "--grid", "2x2x1", processes=4, threads=2, settings=SMALL
+    )
+    assert second.returncode == 0, second.stderr
+    assert (second.json["step"], second.json["digest"]) == (30, whole["digest"])
+
+
+def test_checkpoint_replaces_the_last_one_only_when_complete(lbm, tmp_path):
+    """2 x 1: the file is written beside and renamed, so what is there is always whole."""
+    settings = [*SMALL, "output.checkpoint-every=5", "output.fields=false"]
+    lbm("porous", "--steps", "5", "--output", str(tmp_path), processes=2, settings=settings)
+    checkpoint = tmp_path / "porous.checkpoint"
+    before = checkpoint.stat().st_ino
+    (tmp_path / "porous.checkpoint.partial").write_bytes(b"what a crash left behind" * 1000000)
+    lbm("porous", "--steps", "5", "--output", str(tmp_path), processes=2, settings=settings)
+    assert checkpoint.stat().st_ino != before
+    assert not (tmp_path / "porous.checkpoint.partial").exists()
+    assert lbm("porous", "--steps", "5", "--restart", str(checkpoint), settings=SMALL).json["step"] == 10
+
+
+# ---- bad input: one line, from one process, and every process ends
+
+
+@pytest.mark.parametrize(
+    ("options", "settings", "parts"),
+    [
+        ([], ["lattice.sise=[8,8,8]"], ["'lattice.sise' is unknown; did you mean 'size'?"]),
+        ([], ["fluid.viscosity=-1"], ["'fluid.viscosity' must be above 0"]),
+        ([], ["fluid.viscosity='low'"], ["must be a number, not a text"]),
+        ([], ["geometry.file='none.npy'"], ["geometry file", "No such file"]),
+        ([], ["geometry.packing.volume-fraction=0.9"], ["at most 0.55"]),
+        (["--grid", "3x1x1"], [], ["--grid 3x1x1 has 3 boxes, but there are 2 processes"]),
+        (["--grid", "big"], [], ["--grid big: must be three whole numbers"]),
+        (["--model", "magic"], [], ["--model magic: unknown; there are pure-mpi, masteronly, funneled, multiple"]),
+        (["--steps", "-3"], [], ["--steps"]),
+        (["--restart", "none"], [], ["checkpoint none cannot be opened"]),
+        (["--output", "/proc/nowhere"], [], ["output folder /proc/nowhere cannot be written to"]),
+    ],
+    ids=lambda v: " ".join(v) if isinstance(v, list) and v else "-",
+)
+def test_bad_input_is_one_clear_line(lbm, options, settings, parts):
+    """2 x 1."""
+    assert_one_clear_line(lbm("porous", *options, processes=2, settings=[*SMALL, *settings]), *parts)
+
+
+def test_more_processes_than_planes(lbm):
+    """7 x 1."""
+    assert_one_clear_line(lbm("box", processes=7, settings=["lattice.size=[4,4,4]"]), "more processes than planes")
+
+
+def test_missing_deck(lbm):
+    """3 x 1."""
+    assert_one_clear_line(lbm(Path("nowhere.toml"), processes=3), "deck nowhere.toml cannot be read")
+
+
+def test_threads_for_a_model_without(lbm):
+    assert_one_clear_line(lbm("porous", "--model", "pure-mpi", threads=2, settings=SMALL), "uses one thread a process")
+
+
+def test_checkpoints_that_do_not_fit(lbm, tmp_path):
+    """2 x 1."""
+    done = lbm("porous", "--steps", "4", "--output", str(tmp_path), processes=2, settings=[*SMALL, "output.checkpoint-every=4"])
+    assert done.returncode == 0, done.stderr
+    good = tmp_path / "porous.checkpoint"
+    content = good.read_bytes()
+
+    def refused(data: bytes, *parts: str, settings=SMALL) -> None:
+        bad = tmp_path / "bad.checkpoint"
+        bad.write_bytes(data)
+        assert_one_clear_line(lbm("porous", "--steps", "2", "--restart", str(bad), processes=2, settings=settings), *parts)
+
+    refused(content[:20], "is not a checkpoint")
+    refused(b"x" * 5000, "is not a checkpoint")
+    refused(content[:-1], "cut short")
+    refused(content, "is of a lattice of 29x24x23, the deck's is 32x24x23", settings=["lattice.size=[32,24,23]", SMALL[1]])
+    refused(content, "another geometry", settings=[*SMALL, "geometry.packing.seed=7"])
+    refused(content[:5000] + bytes(b ^ 1 for b in content[5000:]), "damaged")

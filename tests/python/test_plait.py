@@ -1,0 +1,276 @@
+"""The plait command as a user types it, under the MPI that PLAIT_MPI names. Each test says its processes x threads."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from plait import launch, mpis
+from plait.mpis import ROOT
+
+PROGRAMS = ROOT / "tests/programs"
+MPI = mpis.find()
+
+
+def plait(*words, status=0, timeout=120, **more):
+    done = subprocess.run(
+        [str(ROOT / "plait"), "--mpi", MPI.name, *map(str, words)], capture_output=True, text=True, timeout=timeout, check=False, **more
+    )
+    assert status is None or done.returncode == status, done.stdout + done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The programs of tests/programs, compiled by plait itself."""
+    folder = tmp_path_factory.mktemp("programs")
+    plait("cc", PROGRAMS / "ring.c", "-O1", "-o", folder / "ring")
+    plait("cc", PROGRAMS / "ends.c", "-o", folder / "ends")
+    plait("c++", "-fopenmp", PROGRAMS / "threads.cpp", "-o", folder / "threads")
+    return folder
+
+
+@pytest.fixture
+def nodes():
+    if reason := launch.why_no_nodes():
+        pytest.skip(reason)
+
+
+def one_line(done, text):
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1 and text in lines[0], done.stderr
+
+
+# ---- compiling
+
+
+def test_compiler_status_and_messages_are_the_compilers(tmp_path):
+    source = tmp_path / "wrong.c"
+    source.write_text("int main(void) { return missing; }\n")
+    assert "missing" in plait("cc", "-c", source, "-o", tmp_path / "wrong.o", status=1).stderr
+
+
+def test_compiling_and_linking_apart(tmp_path):
+    plait("cc", "-c", PROGRAMS / "ring.c", "-o", tmp_path / "ring.o")
+    plait("cc", tmp_path / "ring.o", "-o", tmp_path / "ring")
+    assert plait("run", "-n", 2, tmp_path / "ring").stdout == "ring of 2 closed\n"
+
+
+def test_show_names_the_command_and_makes_nothing(tmp_path):
+    shown = plait("cc", "--show", PROGRAMS / "ring.c", "-o", tmp_path / "ring").stdout
+    assert "ring.c" in shown and "-lmpi" in shown
+    assert not (tmp_path / "ring").exists()
+
+
+def test_program_is_linked_to_the_chosen_mpi(built):
+    """Also where another MPI is first on the PATH."""
+    if MPI.folder is None:
+        pytest.skip("the system's MPI lies where it likes")
+    linked = subprocess.run(["ldd", built / "ring"], capture_output=True, text=True, check=True, timeout=20).stdout
+    assert f"{MPI.folder}/lib/libmpi.so" in linked
+
+
+# ---- running
+
+
+@pytest.mark.parametrize("processes", [1, 2, 7])
+def test_ring_closes_with_any_number_of_processes(built, processes):
+    done = plait("run", "-n", processes, built / "ring", "--flag", "two words", "-n")
+    assert done.stdout == f"ring of {processes} closed\nargument --flag\nargument two words\nargument -n\n"
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(("processes", "threads"), [(1, 1), (1, 2), (2, 1), (2, 3)])
+def test_threads_cores_and_environment(built, processes, threads):
+    cores = launch.usable_cores()[0]
+    done = plait("run", "-n", processes, "--threads", threads, "--env", "PLAIT_TEST_WORD=seen", built / "threads")
+    lines = sorted(done.stdout.splitlines())
+    assert len(lines) == processes
+    for rank, line in enumerate(lines):
+        stdin = "unasked" if rank else "empty"
+        found = re.fullmatch(rf"rank {rank} node \S+ threads {threads} cpus (\d+) word seen stdin {stdin}", line)
+        assert found, line
+        # Its own cores where they suffice, else all of them.
+        assert threads <= int(found[1]) < cores + 1 if processes * threads <= cores else int(found[1]) == cores
+
+
+def test_threads_come_from_the_environment(built):
+    """1 x 3"""
+    done = plait("run", built / "threads", env={**os.environ, "OMP_NUM_THREADS": "3"})
+    assert "threads 3 " in done.stdout
+
+
+def test_standard_input_is_handed_on_when_asked(built):
+    assert "stdin filled" in plait("run", "--stdin", built / "threads", input="x").stdout
+
+
+def test_several_nodes_share_the_processes_evenly(built, nodes):
+    """5 x 1 on 2 nodes"""
+    done = plait("run", "-n", 5, "--hosts", 2, "--env", "PLAIT_TEST_WORD=seen", built / "threads")
+    found = sorted(re.findall(r"node (n\d) threads 1 cpus \d+ word seen", done.stdout))
+    assert found == ["n0"] * 3 + ["n1"] * 2
+    assert plait("run", "-n", 5, "--hosts", 2, built / "ring").stdout == "ring of 5 closed\n"
+
+
+# ---- ending
+
+
+@pytest.mark.parametrize("hosts", [1, 2])
+@pytest.mark.parametrize(("how", "status"), [("all", 3), ("one", 4)])
+def test_status_is_the_programs_and_its_words_stand_alone(built, how, status, hosts):
+    """3 x 1; a program that ends with one clear line leaves the user with this line only."""
+    if hosts > 1 and (reason := launch.why_no_nodes()):
+        pytest.skip(reason)
+    done = plait("run", "-n", 3, "--hosts", hosts, built / "ends", how, 1, status=status)
+    assert done.stdout == ""
+    one_line(done, "ends: all is lost" if how == "all" else "ended with status 4")
+
+
+def test_output_without_an_end_of_line_and_ruled_lines_come_through(built):
+    """2 x 1"""
+    done = plait("run", "-n", 2, built / "ends", "prompt")
+    assert done.stdout == "-" * 72 + "\n=====\n\nname? "
+
+
+def test_signal_is_named_in_one_line(built):
+    """2 x 1"""
+    done = plait("run", "-n", 2, built / "ends", "signal", 1, status=None)
+    assert done.returncode != 0
+    assert done.stdout == ""
+    one_line(done, f"was ended by signal {int(signal.SIGILL)} (Illegal instruction)")
+
+
+@pytest.mark.parametrize("hosts", [1, 2])
+def test_abort_has_its_code(built, hosts):
+    """3 x 1"""
+    if hosts > 1 and (reason := launch.why_no_nodes()):
+        pytest.skip(reason)
+    assert "MPI_A" in plait("run", "-n", 3, "--hosts", hosts, built / "ends", "abort", 2, status=7).stderr
+
+
+@pytest.mark.parametrize("hosts", [1, 2])
+def test_timeout_ends_every_process(built, hosts):
+    """3 x 1"""
+    if hosts > 1 and (reason := launch.why_no_nodes()):
+        pytest.skip(reason)
+    done = plait("run", "-n", 3, "--hosts", hosts, "--timeout", 4, built / "ends", "hang", status=124)
+    one_line(done, "took longer than 4 s and was ended")
+    assert not running(built / "ends")
+
+
+@pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_interrupt_ends_the_job(built, sent, status):
+    """3 x 1"""
+    job = subprocess.Popen(
+        [ROOT / "plait", "--mpi", MPI.name, "run", "-n", "3", built / "ends", "hang"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert job.stdout.readline() == b"hanging\n"
+    job.send_signal(sent)
+    _, errors = job.communicate(timeout=60)
+    assert job.returncode == status
+    assert errors == b""
+    assert not running(built / "ends")
+
+
+def running(program: Path) -> list[str]:
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if os.readlink(process / "exe") == str(program):
+                found.append(process.name)
+        except OSError:
+            pass
+    return found
+
+
+# ---- what the user may get wrong
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["-n", "0", "ring"], "processes must be at least 1, not 0"),
+        (["-n", "2", "--threads", "0", "ring"], "threads must be at least 1, not 0"),
+        (["-n", "2", "--hosts", "0", "ring"], "hosts must be at least 1, not 0"),
+        (["-n", "2", "--hosts", "3", "ring"], "3 hosts need at least 3 processes, there are only 2"),
+        (["-n", "2", "--timeout", "0", "ring"], "the timeout must be more than 0 s, not 0"),
+        (["-n", "2", "--env", "WORD", "ring"], "--env wants NAME=VALUE, not 'WORD'"),
+        (["-n", "2", "ring"], "there is no program 'ring'; did you mean ./ring?"),
+        (["-n", "2", "./nowhere"], "there is no program './nowhere'"),
+        (["-n", "2", "./notes.txt"], "'./notes.txt' is not an executable program"),
+        (["-n", "2", "."], "there is no program '.'"),
+        (["-n", "2", "./"], "'./' is not an executable program"),
+    ],
+)
+def test_mistakes_get_one_clear_line(built, words, text):
+    (built / "notes.txt").touch()
+    one_line(plait("run", *words, status=2, cwd=built), f"plait: {text}")
+
+
+def test_unknown_mpi_gets_the_nearest_name():
+    done = subprocess.run([ROOT / "plait", "--mpi", "opnmpi", "info"], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    one_line(done, "there is no MPI 'opnmpi'; did you mean openmpi?")
+
+
+def test_setup_refuses_an_unknown_mpi():
+    done = subprocess.run([ROOT / "scripts/setup", "lam"], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    one_line(done, "there is no MPI 'lam'")
+
+
+# ---- plait info
+
+
+def test_info_tells_what_was_tried():
+    """2 x 1"""
+    facts = json.loads(plait("info", "--json").stdout)
+    assert facts["mpi"]["name"] == MPI.name
+    assert facts["mpi"]["version"] in facts["mpi"]["library"]
+    assert facts["mpi"]["thread_level"] in ("single", "funneled", "serialized", "multiple")
+    assert facts["mpi"]["abi"] is (MPI.family != "openmpi" and MPI.version.startswith(("5", "2021")))
+    assert facts["machine"]["usable_threads"] == len(os.sched_getaffinity(0))
+    assert facts["works"]["shared_windows"] == "yes"
+    assert "thread level" in plait("info").stdout
+
+
+# ---- the launcher's noise
+
+
+def filtered(kind, *chunks):
+    noise = launch._Filter(kind.noise)
+    return b"".join([*map(noise.feed, chunks), noise.flush()])
+
+
+BANNER = (
+    b"\n" + b"=" * 83 + b"\n=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n=   PID 7 RUNNING AT n0\n=   EXIT CODE: 9\n"
+    b"=   CLEANING UP REMAINING PROCESSES\n=   YOU CAN IGNORE THE BELOW CLEANUP MESSAGES\n" + b"=" * 83 + b"\n"
+    b"YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)\n"
+)
+
+
+@pytest.mark.parametrize("size", [1, 7, 10000])
+def test_filter_takes_the_banner_out_however_it_is_cut(size):
+    data = b"first\n" + BANNER + b"last without end"
+    chunks = [data[i : i + size] for i in range(0, len(data), size)]
+    assert filtered(mpis.Mpich, *chunks) == b"first\nlast without end"
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"\n", b"\n\n\n", b"=" * 83 + b"\n", b"\n" + b"=" * 83 + b"\nresults\n", b"\0\n", b"YOUR\n", b"a\0b", b"=", b"\xff\xfe\n"]
+)
+@pytest.mark.parametrize("kind", [mpis.Mpich, mpis.OpenMpi, mpis.IntelMpi])
+def test_filter_lets_everything_else_through(kind, data):
+    assert filtered(kind, *(data[i : i + 1] for i in range(len(data)))) == data
+
+
+def test_filter_hands_a_progress_bar_on_at_once():
+    noise = launch._Filter(mpis.OpenMpi.noise)
+    assert noise.feed(b"\r[--- 10 %") == b"\r[--- 10 %"
+    assert noise.feed(b"\r[=== 20 %") == b"\r[=== 20 %"
