@@ -25,9 +25,7 @@ using plait::layout::layout_of;
 
 constexpr int kSites = 128, kVelocities = 19;
 
-double seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 double median(std::vector<double> all) {
   std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2), all.end());
@@ -125,8 +123,8 @@ void segment() {
   for (int i = 0; i < kTimes; ++i) sum += layout->segment(999'999 - i % 2).offset;
   const double found = seconds();
   std::printf("segment 1,000,000 of %lld: %.0f ns; flattened in %.1f us into %zu bytes (checksum %lld)\n",
-              static_cast<long long>(layout->segments()), (found - made) / kTimes * 1e9, (made - begin) * 1e6,
-              layout->footprint(), static_cast<long long>(sum % 1000));
+              static_cast<long long>(layout->segments()), (found - made) / kTimes * 1e9, (made - begin) * 1e6, layout->footprint(),
+              static_cast<long long>(sum % 1000));
   MPI_Type_free(&t);
 }
 
@@ -144,8 +142,7 @@ int main(int argc, char** argv) {
     const char* form = json ? "%s{\"name\": \"%s\", \"us\": %.2f, \"other_us\": %.2f, \"ratio\": %.3f}%s\n"
                             : "%s%-32s %9.1f us   other %9.1f us   ratio %5.2f%s\n";
     const bool last = i + 1 == figures.size();
-    std::printf(form, json && i == 0 ? "[" : "", f.name.c_str(), f.ours, f.other, f.ratio,
-                json ? (last ? "]" : ",") : "");
+    std::printf(form, json && i == 0 ? "[" : "", f.name.c_str(), f.ours, f.other, f.ratio, json ? (last ? "]" : ",") : "");
   }
   MPI_Finalize();
   return 0;

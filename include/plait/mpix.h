@@ -19,10 +19,8 @@ typedef struct MPIX_Iov {
   MPI_Aint iov_len;
 } MPIX_Iov;
 
-int MPIX_Type_iov_len(MPI_Datatype datatype, MPI_Count max_iov_bytes, MPI_Count* iov_len,
-                      MPI_Count* actual_iov_bytes);
-int MPIX_Type_iov(MPI_Datatype datatype, MPI_Count iov_offset, MPIX_Iov* iov, MPI_Count max_iov_len,
-                  MPI_Count* actual_iov_len);
+int MPIX_Type_iov_len(MPI_Datatype datatype, MPI_Count max_iov_bytes, MPI_Count* iov_len, MPI_Count* actual_iov_bytes);
+int MPIX_Type_iov(MPI_Datatype datatype, MPI_Count iov_offset, MPIX_Iov* iov, MPI_Count max_iov_len, MPI_Count* actual_iov_len);
 
 #endif
 

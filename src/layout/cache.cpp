@@ -53,9 +53,7 @@ class Quiet {
   /// MPI_Finalize deletes the attributes of MPI_COMM_SELF first, while MPI still works.
   void free_at_finalize() {
     int k = MPI_KEYVAL_INVALID;
-    const auto free = [](MPI_Comm, int, void* quiet, void*) {
-      return PMPI_Comm_free(&static_cast<Quiet*>(quiet)->communicator_);
-    };
+    const auto free = [](MPI_Comm, int, void* quiet, void*) { return PMPI_Comm_free(&static_cast<Quiet*>(quiet)->communicator_); };
     check(PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free, &k, nullptr));
     check(PMPI_Comm_set_attr(MPI_COMM_SELF, k, this));
     check(PMPI_Comm_free_keyval(&k));

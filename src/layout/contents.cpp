@@ -33,8 +33,8 @@ std::vector<T> take(const std::vector<From>& from, std::size_t& next, std::int64
 }  // namespace
 
 bool is_predefined(int combiner) {
-  return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
-         combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
+  return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL || combiner == MPI_COMBINER_F90_COMPLEX ||
+         combiner == MPI_COMBINER_F90_INTEGER;
 }
 
 int combiner_of(MPI_Datatype datatype) { return envelope_of(datatype).combiner; }
@@ -53,14 +53,12 @@ Contents::Contents(MPI_Datatype datatype) {
 
 void Contents::read(MPI_Datatype datatype) {
 #if MPI_VERSION >= 4
-  check(PMPI_Type_get_contents_c(datatype, static_cast<MPI_Count>(integers_.size()),
-                                 static_cast<MPI_Count>(addresses_.size()), static_cast<MPI_Count>(counts_.size()),
-                                 static_cast<MPI_Count>(datatypes_.size()), integers_.data(), addresses_.data(),
-                                 counts_.data(), datatypes_.data()));
+  check(PMPI_Type_get_contents_c(datatype, static_cast<MPI_Count>(integers_.size()), static_cast<MPI_Count>(addresses_.size()),
+                                 static_cast<MPI_Count>(counts_.size()), static_cast<MPI_Count>(datatypes_.size()), integers_.data(),
+                                 addresses_.data(), counts_.data(), datatypes_.data()));
 #else
   check(PMPI_Type_get_contents(datatype, static_cast<int>(integers_.size()), static_cast<int>(addresses_.size()),
-                               static_cast<int>(datatypes_.size()), integers_.data(), addresses_.data(),
-                               datatypes_.data()));
+                               static_cast<int>(datatypes_.size()), integers_.data(), addresses_.data(), datatypes_.data()));
 #endif
 }
 

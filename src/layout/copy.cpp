@@ -71,8 +71,7 @@ void move_step(Walk& from, Walk& to) {
 }
 
 /// The range of both buffers, piece by piece of `from`, and for each the pieces of `to` that take it up.
-void copy_pieces(const Buffer& from, std::int64_t from_begin, const Buffer& to, std::int64_t to_begin,
-                 std::int64_t bytes) {
+void copy_pieces(const Buffer& from, std::int64_t from_begin, const Buffer& to, std::int64_t to_begin, std::int64_t bytes) {
   std::int64_t at = to_begin;
   auto outer = [&](const Piece& source) {
     Walk source_walk(source);
@@ -117,8 +116,7 @@ std::size_t unpack(std::span<const std::byte> from, const Buffer& to, std::int64
   return static_cast<std::size_t>(bytes);
 }
 
-std::size_t copy(const Buffer& from, std::int64_t from_begin, const Buffer& to, std::int64_t to_begin,
-                 std::int64_t wanted) {
+std::size_t copy(const Buffer& from, std::int64_t from_begin, const Buffer& to, std::int64_t to_begin, std::int64_t wanted) {
   const std::int64_t bytes = clip(from, from_begin, clip(to, to_begin, wanted));
   const auto length = static_cast<std::size_t>(bytes);
   if (bytes == 0) return 0;

@@ -45,8 +45,7 @@ class Flattener {
   Placed darray(Contents& c);
 
   Placed row(const Element& e, std::int64_t n) { return repeat(arena, e.shape, n, e.extent); }
-  Placed blocks(const Element& e, const std::vector<std::int64_t>& lengths, const std::vector<std::int64_t>& offsets,
-                std::int64_t unit);
+  Placed blocks(const Element& e, const std::vector<std::int64_t>& lengths, const std::vector<std::int64_t>& offsets, std::int64_t unit);
   Placed distribute(const Placed& inner, std::int64_t stride, const Distribution& d);
 
   /// Members of a structure are often one datatype many times over. The handles stay valid while `held_` has them.
@@ -110,9 +109,9 @@ Placed Flattener::shape(MPI_Datatype datatype, Contents& c) {
 
 Placed Flattener::predefined(MPI_Datatype datatype, int combiner) {
   if (!is_predefined(combiner)) throw MPIError{MPI_ERR_TYPE, false};
-  static const MPI_Datatype kPairs[][2] = {
-      {MPI_FLOAT_INT, MPI_FLOAT}, {MPI_DOUBLE_INT, MPI_DOUBLE}, {MPI_LONG_INT, MPI_LONG},
-      {MPI_SHORT_INT, MPI_SHORT}, {MPI_2INT, MPI_INT},          {MPI_LONG_DOUBLE_INT, MPI_LONG_DOUBLE}};
+  static const MPI_Datatype kPairs[][2] = {{MPI_FLOAT_INT, MPI_FLOAT}, {MPI_DOUBLE_INT, MPI_DOUBLE},
+                                           {MPI_LONG_INT, MPI_LONG},   {MPI_SHORT_INT, MPI_SHORT},
+                                           {MPI_2INT, MPI_INT},        {MPI_LONG_DOUBLE_INT, MPI_LONG_DOUBLE}};
   for (const auto& [name, value] : kPairs) {
     if (datatype == name) return pair(value, MPI_INT, datatype);
   }
@@ -140,8 +139,8 @@ Placed Flattener::vector(Contents& c, bool in_bytes) {
 }
 
 /// `lengths` elements each at `offsets` times `unit`; one length stands for all.
-Placed Flattener::blocks(const Element& e, const std::vector<std::int64_t>& lengths,
-                         const std::vector<std::int64_t>& offsets, std::int64_t unit) {
+Placed Flattener::blocks(const Element& e, const std::vector<std::int64_t>& lengths, const std::vector<std::int64_t>& offsets,
+                         std::int64_t unit) {
   const auto length = [&](std::size_t i) { return lengths.size() == 1 ? lengths[0] : lengths[i]; };
   if (e.is_contiguous()) {
     std::vector<Run> runs;
@@ -192,8 +191,7 @@ Placed Flattener::structure(Contents& c) {
 Placed Flattener::subarray(Contents& c) {
   const Element e = element(c.datatypes()[0]);
   const int dimensions = c.next_int();
-  const auto sizes = c.next_counts(dimensions), subsizes = c.next_counts(dimensions),
-             starts = c.next_counts(dimensions);
+  const auto sizes = c.next_counts(dimensions), subsizes = c.next_counts(dimensions), starts = c.next_counts(dimensions);
   const bool c_order = c.next_int() == MPI_ORDER_C;
   Placed shape = e.shape;
   std::int64_t stride = e.extent;

@@ -6,8 +6,7 @@
 
 namespace plait::layout {
 
-Layout::Layout(Arena arena, Placed shape, std::int64_t extent)
-    : arena_(std::move(arena)), shape_(shape), extent_(extent) {}
+Layout::Layout(Arena arena, Placed shape, std::int64_t extent) : arena_(std::move(arena)), shape_(shape), extent_(extent) {}
 
 Place Layout::start(std::int64_t k) const {
   if (k >= segments()) return {bytes(), shape_.offset + shape_.node.end};
@@ -39,8 +38,6 @@ std::size_t Layout::segments(std::int64_t k, std::span<Segment> out) const {
   return filled;
 }
 
-std::int64_t Layout::segments_within(std::int64_t position) const {
-  return layout::segments_within(shape_.node, position);
-}
+std::int64_t Layout::segments_within(std::int64_t position) const { return layout::segments_within(shape_.node, position); }
 
 }  // namespace plait::layout

@@ -63,8 +63,7 @@ class Layout {
 class Buffer {
  public:
   Buffer(const Layout& layout, const void* base, std::int64_t count)
-      : node_(make_repeated(layout.node(), count, layout.extent())),
-        at_(reinterpret_cast<std::intptr_t>(base) + layout.offset()) {}
+      : node_(make_repeated(layout.node(), count, layout.extent())), at_(reinterpret_cast<std::intptr_t>(base) + layout.offset()) {}
 
   [[nodiscard]] std::int64_t bytes() const { return node_.bytes; }
   [[nodiscard]] const Node& node() const { return node_; }
@@ -83,7 +82,6 @@ std::size_t unpack(std::span<const std::byte> from, const Buffer& to, std::int64
 
 /// `bytes` bytes from position `from_begin` of `from` to position `to_begin` of `to`, clipped to what both have;
 /// returns how many. The two must not overlap in memory.
-std::size_t copy(const Buffer& from, std::int64_t from_begin, const Buffer& to, std::int64_t to_begin,
-                 std::int64_t bytes);
+std::size_t copy(const Buffer& from, std::int64_t from_begin, const Buffer& to, std::int64_t to_begin, std::int64_t bytes);
 
 }  // namespace plait::layout

@@ -85,8 +85,7 @@ void move_runs_of(const Piece& piece, std::byte* packed) {
 
 template <Direction D, std::size_t... K>
 bool move_runs_of_words(const Piece& piece, std::byte* packed, std::index_sequence<K...>) {
-  return ((piece.run == static_cast<std::int64_t>(8 * (K + 1)) && (move_runs_of<D, 8 * (K + 1)>(piece, packed), true)) ||
-          ...);
+  return ((piece.run == static_cast<std::int64_t>(8 * (K + 1)) && (move_runs_of<D, 8 * (K + 1)>(piece, packed), true)) || ...);
 }
 
 template <Direction D>
@@ -105,11 +104,9 @@ void move_piece(const Piece& piece, std::byte* packed) {
 }
 
 template <std::size_t Run>
-void copy_runs_of(std::intptr_t from, std::int64_t from_stride, std::intptr_t to, std::int64_t to_stride,
-                  std::int64_t count) {
+void copy_runs_of(std::intptr_t from, std::int64_t from_stride, std::intptr_t to, std::int64_t to_stride, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
-    std::memcpy(reinterpret_cast<void*>(to + i * to_stride), reinterpret_cast<const void*>(from + i * from_stride),
-                Run);
+    std::memcpy(reinterpret_cast<void*>(to + i * to_stride), reinterpret_cast<const void*>(from + i * from_stride), Run);
   }
 }
 
@@ -121,8 +118,8 @@ void unpack_piece(const std::byte* packed, const Piece& piece) {
   move_piece<Direction::unpack>(piece, const_cast<std::byte*>(packed));  // only read in this direction
 }
 
-void copy_strided(std::intptr_t from, std::int64_t from_stride, std::intptr_t to, std::int64_t to_stride,
-                  std::int64_t run, std::int64_t count) {
+void copy_strided(std::intptr_t from, std::int64_t from_stride, std::intptr_t to, std::int64_t to_stride, std::int64_t run,
+                  std::int64_t count) {
   switch (run) {
     case 1:
       return copy_runs_of<1>(from, from_stride, to, to_stride, count);

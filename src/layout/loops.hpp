@@ -20,7 +20,7 @@ void pack_piece(const Piece& piece, std::byte* packed);
 void unpack_piece(const std::byte* packed, const Piece& piece);
 
 /// `count` runs from one place with a stride to another.
-void copy_strided(std::intptr_t from, std::int64_t from_stride, std::intptr_t to, std::int64_t to_stride,
-                  std::int64_t run, std::int64_t count);
+void copy_strided(std::intptr_t from, std::int64_t from_stride, std::intptr_t to, std::int64_t to_stride, std::int64_t run,
+                  std::int64_t count);
 
 }  // namespace plait::layout

@@ -75,8 +75,7 @@ void tidy(std::vector<Placed>& pieces) {
   for (const Placed& piece : pieces) {
     if (piece.node.bytes == 0) continue;
     Node* before = last == pieces.begin() ? nullptr : &(last - 1)->node;
-    if (before && before->kind == Kind::run && piece.node.kind == Kind::run &&
-        before->joins(piece.offset - (last - 1)->offset)) {
+    if (before && before->kind == Kind::run && piece.node.kind == Kind::run && before->joins(piece.offset - (last - 1)->offset)) {
       *before = make_run(before->bytes + piece.node.bytes);
     } else {
       *last++ = piece;

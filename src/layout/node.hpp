@@ -23,24 +23,24 @@ namespace plait::layout {
 struct Part;
 
 enum class Kind : std::uint8_t {
-  run,      ///< bytes that lie one behind the other
-  repeated, ///< one child, `count` times, each `stride` bytes behind the one before
-  runs,     ///< runs anywhere, no two neighbours joined
-  parts,    ///< any nodes anywhere
+  run,       ///< bytes that lie one behind the other
+  repeated,  ///< one child, `count` times, each `stride` bytes behind the one before
+  runs,      ///< runs anywhere, no two neighbours joined
+  parts,     ///< any nodes anywhere
 };
 
 struct Node {
   Kind kind = Kind::run;
-  std::int64_t bytes = 0;               ///< length of the sequence
-  std::int64_t breaks = 0;              ///< breaks inside it: one fewer than segments
-  std::int64_t end = 0;                 ///< address behind the last byte of the sequence, not the highest address
-  std::int64_t count = 0;               ///< repeated: copies; runs, parts: entries
-  std::int64_t stride = 0;              ///< repeated
-  std::int64_t run = 0;                 ///< runs: the length of each where all are equally long, else 0
-  const Node* child = nullptr;          ///< repeated
-  const std::int64_t* offset = nullptr; ///< runs: where each lies
-  const std::int64_t* before = nullptr; ///< runs of unequal length: bytes of the sequence before each, and all bytes
-  const Part* part = nullptr;           ///< parts
+  std::int64_t bytes = 0;                ///< length of the sequence
+  std::int64_t breaks = 0;               ///< breaks inside it: one fewer than segments
+  std::int64_t end = 0;                  ///< address behind the last byte of the sequence, not the highest address
+  std::int64_t count = 0;                ///< repeated: copies; runs, parts: entries
+  std::int64_t stride = 0;               ///< repeated
+  std::int64_t run = 0;                  ///< runs: the length of each where all are equally long, else 0
+  const Node* child = nullptr;           ///< repeated
+  const std::int64_t* offset = nullptr;  ///< runs: where each lies
+  const std::int64_t* before = nullptr;  ///< runs of unequal length: bytes of the sequence before each, and all bytes
+  const Part* part = nullptr;            ///< parts
 
   [[nodiscard]] bool joins(std::int64_t next) const { return end == next; }
   /// repeated: breaks from the start of one copy to the start of the next.
@@ -55,7 +55,7 @@ struct Part {
   Node node;
   std::int64_t offset = 0;
   std::int64_t bytes_before = 0;
-  std::int64_t breaks_before = 0; ///< those of earlier parts and between them, up to the start of this one
+  std::int64_t breaks_before = 0;  ///< those of earlier parts and between them, up to the start of this one
 };
 
 /// A node and the address of its first byte, relative to the buffer.

@@ -34,12 +34,8 @@ void visit_copies(const Node& node, std::intptr_t at, std::int64_t count, Sink& 
   if (child.kind == Kind::run) {
     sink(Piece{.at = at, .run = child.bytes, .count = count, .stride = node.stride});
   } else if (child.kind == Kind::repeated && child.child->kind == Kind::run) {
-    sink(Piece{.at = at,
-               .run = child.child->bytes,
-               .count = child.count,
-               .stride = child.stride,
-               .planes = count,
-               .plane_stride = node.stride});
+    sink(Piece{
+        .at = at, .run = child.child->bytes, .count = child.count, .stride = child.stride, .planes = count, .plane_stride = node.stride});
   } else {
     for (std::int64_t i = 0; i < count; ++i) visit_all(child, at + i * node.stride, sink);
   }

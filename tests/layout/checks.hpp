@@ -92,8 +92,7 @@ inline void expect_ranges(const Layout& layout, const TypeMap& map, std::int64_t
 }
 
 /// A random range of one buffer to a random place in another.
-inline void expect_copies(const Layout& a, const TypeMap& map_a, const Layout& b, const TypeMap& map_b,
-                          Random& random) {
+inline void expect_copies(const Layout& a, const TypeMap& map_a, const Layout& b, const TypeMap& map_b, Random& random) {
   const auto from = bytes_of(a, map_a, 2), to = bytes_of(b, map_b, 3);
   Memory source(from), target(to);
   source.fill(random);

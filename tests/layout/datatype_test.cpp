@@ -150,8 +150,7 @@ TEST(Datatype, AStructWithAbsoluteAddressesStartsFromNoObject) {
 #if MPI_VERSION >= 4
 TEST(Datatype, LargeCountConstructorsAreRead) {
   const MPI_Count lengths[] = {2, 1}, places[] = {5, 1}, sizes[] = {4, 6}, sub[] = {2, 3}, start[] = {1, 2};
-  const int kinds[] = {MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC}, defaults[] = {MPI_DISTRIBUTE_DFLT_DARG,
-                                                                                 MPI_DISTRIBUTE_DFLT_DARG};
+  const int kinds[] = {MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC}, defaults[] = {MPI_DISTRIBUTE_DFLT_DARG, MPI_DISTRIBUTE_DFLT_DARG};
   const int grid[] = {2, 2};
   const MPI_Datatype types[] = {MPI_INT, MPI_DOUBLE};
   std::vector<std::pair<MPI_Datatype, TypeMap>> all(11);

@@ -68,8 +68,7 @@ Sample indexed(Random& random, const Sample& inner, bool in_bytes) {
   }
   Sample s{{t, true}, {}, (in_bytes ? "hindexed(" : "indexed(") + inner.name + ")"};
   for (std::size_t i = 0; i < lengths.size(); ++i) {
-    append(s.map, times(inner.map, lengths[i], inner.extent()),
-           in_bytes ? addresses[i] : offsets[i] * inner.extent());
+    append(s.map, times(inner.map, lengths[i], inner.extent()), in_bytes ? addresses[i] : offsets[i] * inner.extent());
   }
   return s;
 }
@@ -175,15 +174,13 @@ Sample darray(Random& random, const Sample& inner) {
     const bool spread = kinds.back() != MPI_DISTRIBUTE_NONE;
     grid.push_back(spread ? static_cast<int>(random.in(1, 3)) : 1);
     const int least = kinds.back() == MPI_DISTRIBUTE_BLOCK ? (size + grid.back() - 1) / grid.back() : 1;
-    arguments.push_back(!spread || random.chance(0.4) ? MPI_DISTRIBUTE_DFLT_DARG
-                                                      : static_cast<int>(random.in(least, least + 2)));
+    arguments.push_back(!spread || random.chance(0.4) ? MPI_DISTRIBUTE_DFLT_DARG : static_cast<int>(random.in(least, least + 2)));
     where.push_back(static_cast<int>(random.in(0, grid.back() - 1)));
     processes *= grid.back();
     rank = rank * grid.back() + where.back();
   }
   MPI_Datatype t;
-  MPI_Type_create_darray(processes, rank, n, sizes.data(), kinds.data(), arguments.data(), grid.data(), order,
-                         inner.type.get(), &t);
+  MPI_Type_create_darray(processes, rank, n, sizes.data(), kinds.data(), arguments.data(), grid.data(), order, inner.type.get(), &t);
   Sample s{{t, true}, {}, "darray(" + inner.name + ")"};
   const std::int64_t extent = inner.extent();
   for_each_place(sizes, order, [&](std::int64_t place, const Ints& index) {

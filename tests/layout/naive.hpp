@@ -55,9 +55,7 @@ class Random {
   explicit Random(std::uint64_t seed, bool tame = false) : engine_(seed), tame_(tame) {}
   /// True where what is made is for an MPI to move, some of which stumble over overlapping elements and empty members.
   [[nodiscard]] bool tame() const { return tame_; }
-  std::int64_t in(std::int64_t low, std::int64_t high) {
-    return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
-  }
+  std::int64_t in(std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(engine_); }
   bool chance(double p) { return std::bernoulli_distribution(p)(engine_); }
 
  private:
