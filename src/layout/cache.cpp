@@ -1,5 +1,7 @@
 #include "cache.hpp"
 
+#include <atomic>
+#include <cstdint>
 #include <mutex>
 #include <unordered_map>
 
@@ -26,10 +28,15 @@ int key() {
   return made;
 }
 
+/// Layouts handed to the MPI so far. The standard does not say that who reads an attribute also sees what was written to
+/// memory before it was set, and not every MPI takes a lock for it: release before setting, acquire after getting.
+std::atomic<std::uint64_t> handed_over{0};
+
 Shared kept_with(MPI_Datatype datatype) {
   void* value = nullptr;
   int found = 0;
   check(PMPI_Type_get_attr(datatype, key(), &value, &found));
+  handed_over.load(std::memory_order_acquire);
   return found ? *static_cast<Shared*>(value) : nullptr;
 }
 
@@ -88,8 +95,11 @@ Shared make(MPI_Datatype datatype) {
   const std::lock_guard lock(making);
   if (Shared other = kept_with(datatype)) return other;  // another thread was first
   auto layout = std::make_unique<Shared>(flatten(datatype));
+  Shared result = *layout;  // before others can see it, since the datatype may be freed right after
+  handed_over.fetch_add(1, std::memory_order_release);
   check(PMPI_Type_set_attr(datatype, key(), layout.get()));
-  return *layout.release();
+  (void)layout.release();
+  return result;
 }
 
 }  // namespace
