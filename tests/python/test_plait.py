@@ -5,12 +5,9 @@ import os
 import re
 import signal
 import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
-
 from plait import launch, mpis
 from plait.mpis import ROOT
 
@@ -38,7 +35,7 @@ def built(tmp_path_factory):
 
 @pytest.fixture
 def nodes():
-    if reason := launch.why_no_nodes():
+    if reason := launch.why_no_nodes(mpis.find()):
         pytest.skip(reason)
 
 
