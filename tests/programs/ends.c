@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
   }
   if (!strcmp(how, "abort") && mine) MPI_Abort(MPI_COMM_WORLD, 7);
   if (!strcmp(how, "hang")) {
-    printf("hanging\n");
+    if (rank == 0) printf("hanging\n");
     fflush(stdout);
     for (;;) pause();
   }
