@@ -144,7 +144,9 @@ def test_signal_is_named_in_one_line(built):
 
 def test_abort_has_its_code(built, hosts):
     """3 x 1"""
-    assert "MPI_A" in plait("run", "-n", 3, "--hosts", hosts, built / "ends", "abort", 2, status=7).stderr
+    said = plait("run", "-n", 3, "--hosts", hosts, built / "ends", "abort", 2, status=7).stderr
+    # MPICH's launcher now and then ends the job before the last words of MPI_Abort are through; then plait has some.
+    assert "MPI_A" in said or "ended with status 7" in said
 
 
 def test_timeout_ends_every_process(built, hosts):
@@ -157,7 +159,7 @@ def test_timeout_ends_every_process(built, hosts):
 @pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_interrupt_ends_the_job(built, sent, status):
     """3 x 1"""
-    line = [ROOT / "plait", "--mpi", MPI.name, "run", "-n", "3", built / "ends", "hang"]
+    line = [ROOT / "plait", "--mpi", MPI.name, "run", "-n", "3", "--timeout", "60", built / "ends", "hang"]
     job = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         assert job.stdout.readline() == b"hanging\n"
