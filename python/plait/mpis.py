@@ -177,6 +177,8 @@ class OpenMpi(Mpi):
         Noise((r"-{60,}", r"Primary job +terminated normally, but .*"), r"-{60,}"),
         # 5.0.11: now and then, when the daemon is gone before its clients.
         Noise((r"\[[^]]*:\d+\] PMIX ERROR: PMIX_ERR_UNREACH in file .*",)),
+        # 4.1.4, several nodes: the remote shell was already in another session.
+        Noise((r"\[[^]]*:\d+\] plm:rsh: Warning: setpgid\(\d+,\d+\) failed in parent with errno=.*",)),
     )
     ended_by_signal = r"process rank (?P<rank>\d+) with PID \d+ on node \S+ exited on\s+signal (?P<signal>\d+)"
 
