@@ -24,14 +24,14 @@ test: build ## C++ tests, then whole programs under MPI
 
 check: build ## formatting and static analysis
 	@clang-format --dry-run -Werror $(CPP)
-	@ruff format --check --quiet python tests
-	@ruff check --quiet python tests
+	@ruff format --check --quiet python tests bench
+	@ruff check --quiet python tests bench
 	@scripts/tidy $(BUILD)
 
 format: setup ## put every source into the house's format
 	@clang-format -i $(CPP)
-	@ruff format --quiet python tests
-	@ruff check --quiet --fix python tests
+	@ruff format --quiet python tests bench
+	@ruff check --quiet --fix python tests bench
 
 setup: # what the others need; quick when all is there
 	@scripts/setup $(MPI)

@@ -12,13 +12,13 @@
 enum { WORD = 0x91a17 };
 
 // The other process's memory, read by this one: rank 1 reads what rank 0 tells it of.
-static const char *try_vm_readv(int rank) {
+static const char* try_vm_readv(int rank) {
   long word = WORD, found = 0;
   int64_t where[2] = {(int64_t)getpid(), (int64_t)(intptr_t)&word};
   MPI_Bcast(where, 2, MPI_INT64_T, 0, MPI_COMM_WORLD);
   int failure = 0;
   if (rank == 1) {
-    struct iovec local = {&found, sizeof found}, remote = {(void *)(intptr_t)where[1], sizeof word};
+    struct iovec local = {&found, sizeof found}, remote = {(void*)(intptr_t)where[1], sizeof word};
     ssize_t got = process_vm_readv((pid_t)where[0], &local, 1, &remote, 1, 0);
     failure = got < 0 ? errno : found == WORD ? 0 : EIO;
   }
@@ -27,7 +27,7 @@ static const char *try_vm_readv(int rank) {
 }
 
 // A window that both map: rank 0 stores, rank 1 loads.
-static const char *try_shared_window(int rank) {
+static const char* try_shared_window(int rank) {
   MPI_Comm node;
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
   int size = 0;
@@ -51,7 +51,7 @@ static const char *try_shared_window(int rank) {
   return wrong ? "what one process stores the other does not see" : "yes";
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int level = 0, rank = 0, size = 0, version = 0, subversion = 0, length = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -65,10 +65,10 @@ int main(int argc, char **argv) {
   MPI_Get_library_version(library, &length);
   library[strcspn(library, "\n")] = '\0';
   MPI_Get_version(&version, &subversion);
-  const char *readv = try_vm_readv(rank);
-  const char *window = try_shared_window(rank);
+  const char* readv = try_vm_readv(rank);
+  const char* window = try_shared_window(rank);
   if (rank == 0) {
-    const char *levels[] = {"single", "funneled", "serialized", "multiple"};
+    const char* levels[] = {"single", "funneled", "serialized", "multiple"};
     int known = level == MPI_THREAD_SINGLE ? 0 : level == MPI_THREAD_FUNNELED ? 1 : level == MPI_THREAD_SERIALIZED ? 2 : 3;
     printf("library\t%s\nstandard\t%d.%d\nthread_level\t%s\n", library, version, subversion, levels[known]);
     printf("process_vm_readv\t%s\nshared_windows\t%s\n", readv, window);

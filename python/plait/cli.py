@@ -44,7 +44,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     signal.signal(signal.SIGHUP, lambda *_: sys.exit(128 + signal.SIGHUP))
     try:
-        app()
+        app(prog_name="plait")
     except MpiError as error:
         print(f"plait: {error}", file=sys.stderr)
         sys.exit(2)

@@ -35,7 +35,7 @@ def gather(mpi: Mpi) -> dict[str, Any]:
         "works": {
             "process_vm_readv": tried["process_vm_readv"],
             "shared_windows": tried["shared_windows"],
-            "simulated_nodes": launch.why_no_nodes() or "yes",
+            "simulated_nodes": launch.why_no_nodes(mpi) or "yes",
         },
     }
 

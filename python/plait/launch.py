@@ -63,7 +63,7 @@ def _run(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
-        preexec_fn=_die_with_parent,
+        preexec_fn=_die_with_parent,  # noqa: PLW1509 one system call; no thread of ours is running yet
     )
     out = _Stream(launcher.stdout, None if capture else sys.stdout, mpi.noise)
     err = _Stream(launcher.stderr, None if capture else sys.stderr, mpi.noise)
@@ -106,7 +106,7 @@ def command(
     environment = {**settings, **os.environ, **forced}
     exported = tuple({**settings, **forced})
     line = mpi.launch(replace(job, exported=exported), [_resolve(mpi, program[0]), *program[1:]])
-    return [*_sandbox(hosts), *line] if hosts > 1 else line, environment
+    return [*_sandbox(mpi, hosts), *line] if hosts > 1 else line, environment
 
 
 def usable_cores() -> tuple[int, int]:
@@ -127,8 +127,10 @@ def allocated_nodes() -> int:
     return max(1, len(set(listing.read_text().split()))) if listing.exists() else 1
 
 
-def why_no_nodes() -> str | None:
-    """Why this machine cannot simulate nodes, in a few words; None where it can."""
+def why_no_nodes(mpi: Mpi) -> str | None:
+    """Why this machine cannot simulate nodes for this MPI, in a few words; None where it can."""
+    if reason := mpi.why_no_nodes():
+        return reason
     for tool in ("unshare", "ip", "nsenter"):
         if not shutil.which(tool):
             return f"{tool} is not installed"
@@ -143,8 +145,8 @@ def _namespace_root() -> list[str]:
     return [] if os.geteuid() == 0 else ["unshare", "-Ur", "--"]
 
 
-def _sandbox(hosts: int) -> list[str]:
-    if reason := why_no_nodes():
+def _sandbox(mpi: Mpi, hosts: int) -> list[str]:
+    if reason := why_no_nodes(mpi):
         raise MpiError(f"cannot simulate {hosts} hosts: {reason}")
     return [*_namespace_root(), str(NODES / "mpinodes"), "with", str(hosts)]
 

@@ -6,11 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int rank;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  const char *how = argc > 1 ? argv[1] : "";
+  const char* how = argc > 1 ? argv[1] : "";
   const int mine = argc > 2 && rank == atoi(argv[2]);
   if (!strcmp(how, "all") && rank == 0) fprintf(stderr, "ends: all is lost\n");
   if (!strcmp(how, "prompt") && rank == 0) {  // no end of line, and a line like a launcher's rule
@@ -23,7 +23,7 @@ int main(int argc, char **argv) {
   }
   if (!strcmp(how, "abort") && mine) MPI_Abort(MPI_COMM_WORLD, 7);
   if (!strcmp(how, "hang")) {
-    printf("hanging\n");
+    if (rank == 0) printf("hanging\n");
     fflush(stdout);
     for (;;) pause();
   }

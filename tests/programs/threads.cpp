@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   int rank = 0, level = 0, length = 0, threads = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -25,8 +25,8 @@ int main(int argc, char **argv) {
       CPU_OR(&all, &all, &mine);
     }
   }
-  const char *word = std::getenv("PLAIT_TEST_WORD");
-  const char *input = rank > 0 ? "unasked" : std::getchar() == EOF ? "empty" : "filled";
+  const char* word = std::getenv("PLAIT_TEST_WORD");
+  const char* input = rank > 0 ? "unasked" : std::getchar() == EOF ? "empty" : "filled";
   std::printf("rank %d node %s threads %d cpus %d word %s stdin %s\n", rank, node, threads, CPU_COUNT(&all), word ? word : "-", input);
   MPI_Finalize();
 }

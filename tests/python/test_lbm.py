@@ -94,9 +94,9 @@ def test_digest_tells_flows_apart(lbm):
     assert len(digests) == 3
 
 
-def test_same_bits_on_four_simulated_nodes(lbm):
+def test_same_bits_on_four_simulated_nodes(mpi, lbm):
     """4 x 2 over 4 hosts."""
-    if reason := why_no_nodes():
+    if reason := why_no_nodes(mpi):
         pytest.skip(reason)
     alone = lbm("porous", "--steps", "12", settings=SMALL)
     spread = lbm("porous", "--steps", "12", "--model", "multiple", processes=4, threads=2, hosts=4, settings=SMALL)

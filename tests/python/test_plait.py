@@ -5,12 +5,9 @@ import os
 import re
 import signal
 import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
-
 from plait import launch, mpis
 from plait.mpis import ROOT
 
@@ -36,10 +33,12 @@ def built(tmp_path_factory):
     return folder
 
 
-@pytest.fixture
-def nodes():
-    if reason := launch.why_no_nodes():
+@pytest.fixture(params=[1, 2])
+def hosts(request):
+    """One machine, then two simulated nodes, where these are allowed."""
+    if request.param > 1 and (reason := launch.why_no_nodes(MPI)):
         pytest.skip(reason)
+    return request.param
 
 
 def one_line(done, text):
@@ -110,23 +109,20 @@ def test_standard_input_is_handed_on_when_asked(built):
     assert "stdin filled" in plait("run", "--stdin", built / "threads", input="x").stdout
 
 
-def test_several_nodes_share_the_processes_evenly(built, nodes):
-    """5 x 1 on 2 nodes"""
-    done = plait("run", "-n", 5, "--hosts", 2, "--env", "PLAIT_TEST_WORD=seen", built / "threads")
-    found = sorted(re.findall(r"node (n\d) threads 1 cpus \d+ word seen", done.stdout))
-    assert found == ["n0"] * 3 + ["n1"] * 2
-    assert plait("run", "-n", 5, "--hosts", 2, built / "ring").stdout == "ring of 5 closed\n"
+def test_nodes_share_the_processes_evenly(built, hosts):
+    """5 x 1"""
+    done = plait("run", "-n", 5, "--hosts", hosts, "--env", "PLAIT_TEST_WORD=seen", built / "threads")
+    found = sorted(re.findall(r"node (\S+) threads 1 cpus \d+ word seen", done.stdout))
+    assert found == (["n0"] * 3 + ["n1"] * 2 if hosts == 2 else [os.uname().nodename] * 5)
+    assert plait("run", "-n", 5, "--hosts", hosts, built / "ring").stdout == "ring of 5 closed\n"
 
 
 # ---- ending
 
 
-@pytest.mark.parametrize("hosts", [1, 2])
 @pytest.mark.parametrize(("how", "status"), [("all", 3), ("one", 4)])
 def test_status_is_the_programs_and_its_words_stand_alone(built, how, status, hosts):
     """3 x 1; a program that ends with one clear line leaves the user with this line only."""
-    if hosts > 1 and (reason := launch.why_no_nodes()):
-        pytest.skip(reason)
     done = plait("run", "-n", 3, "--hosts", hosts, built / "ends", how, 1, status=status)
     assert done.stdout == ""
     one_line(done, "ends: all is lost" if how == "all" else "ended with status 4")
@@ -146,19 +142,15 @@ def test_signal_is_named_in_one_line(built):
     one_line(done, f"was ended by signal {int(signal.SIGILL)} (Illegal instruction)")
 
 
-@pytest.mark.parametrize("hosts", [1, 2])
 def test_abort_has_its_code(built, hosts):
     """3 x 1"""
-    if hosts > 1 and (reason := launch.why_no_nodes()):
-        pytest.skip(reason)
-    assert "MPI_A" in plait("run", "-n", 3, "--hosts", hosts, built / "ends", "abort", 2, status=7).stderr
+    said = plait("run", "-n", 3, "--hosts", hosts, built / "ends", "abort", 2, status=7).stderr
+    # MPICH's launcher now and then ends the job before the last words of MPI_Abort are through; then plait has some.
+    assert "MPI_A" in said or "ended with status 7" in said
 
 
-@pytest.mark.parametrize("hosts", [1, 2])
 def test_timeout_ends_every_process(built, hosts):
     """3 x 1"""
-    if hosts > 1 and (reason := launch.why_no_nodes()):
-        pytest.skip(reason)
     done = plait("run", "-n", 3, "--hosts", hosts, "--timeout", 4, built / "ends", "hang", status=124)
     one_line(done, "took longer than 4 s and was ended")
     assert not running(built / "ends")
@@ -167,15 +159,17 @@ def test_timeout_ends_every_process(built, hosts):
 @pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_interrupt_ends_the_job(built, sent, status):
     """3 x 1"""
-    job = subprocess.Popen(
-        [ROOT / "plait", "--mpi", MPI.name, "run", "-n", "3", built / "ends", "hang"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    assert job.stdout.readline() == b"hanging\n"
-    job.send_signal(sent)
-    _, errors = job.communicate(timeout=60)
-    assert job.returncode == status
-    assert errors == b""
-    assert not running(built / "ends")
+    line = [ROOT / "plait", "--mpi", MPI.name, "run", "-n", "3", "--timeout", "60", built / "ends", "hang"]
+    job = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        assert job.stdout.readline() == b"hanging\n"
+        job.send_signal(sent)
+        _, errors = job.communicate(timeout=60)
+        assert job.returncode == status
+        assert errors == b""
+        assert not running(built / "ends")
+    finally:
+        job.kill()
 
 
 def running(program: Path) -> list[str]:
