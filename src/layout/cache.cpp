@@ -35,7 +35,7 @@ std::atomic<std::uint64_t> handed_over{0};
 Shared kept_with(MPI_Datatype datatype) {
   void* value = nullptr;
   int found = 0;
-  check(PMPI_Type_get_attr(datatype, key(), &value, &found));
+  check(PMPI_Type_get_attr(datatype, key(), static_cast<void*>(&value), &found));
   handed_over.load(std::memory_order_acquire);
   return found ? *static_cast<Shared*>(value) : nullptr;
 }
@@ -98,7 +98,7 @@ Shared make(MPI_Datatype datatype) {
   Shared result = *layout;  // before others can see it, since the datatype may be freed right after
   handed_over.fetch_add(1, std::memory_order_release);
   check(PMPI_Type_set_attr(datatype, key(), layout.get()));
-  (void)layout.release();
+  static_cast<void>(layout.release());  // NOLINT(bugprone-unused-return-value): the datatype owns it now
   return result;
 }
 

@@ -16,7 +16,7 @@ std::int64_t clip(const Buffer& buffer, std::int64_t begin, std::int64_t wanted)
 }
 
 /// Of nothing, either side may be null.
-void move(void* to, const void* from, std::int64_t bytes) {
+void move_bytes(void* to, const void* from, std::int64_t bytes) {
   if (bytes > 0) std::memcpy(to, from, static_cast<std::size_t>(bytes));
 }
 
@@ -90,7 +90,7 @@ std::size_t pack(const Buffer& from, std::int64_t begin, std::span<std::byte> to
   const std::int64_t bytes = clip(from, begin, static_cast<std::int64_t>(to.size()));
   std::byte* packed = to.data();
   if (from.node().kind == Kind::run) {
-    move(packed, reinterpret_cast<const void*>(from.at() + begin), bytes);
+    move_bytes(packed, memory(from.at() + begin), bytes);
     return static_cast<std::size_t>(bytes);
   }
   auto sink = [&packed](const Piece& piece) {
@@ -105,7 +105,7 @@ std::size_t unpack(std::span<const std::byte> from, const Buffer& to, std::int64
   const std::int64_t bytes = clip(to, begin, static_cast<std::int64_t>(from.size()));
   const std::byte* packed = from.data();
   if (to.node().kind == Kind::run) {
-    move(reinterpret_cast<void*>(to.at() + begin), packed, bytes);
+    move_bytes(memory(to.at() + begin), packed, bytes);
     return static_cast<std::size_t>(bytes);
   }
   auto sink = [&packed](const Piece& piece) {
@@ -121,10 +121,10 @@ std::size_t copy(const Buffer& from, std::int64_t from_begin, const Buffer& to, 
   const auto length = static_cast<std::size_t>(bytes);
   if (bytes == 0) return 0;
   if (to.node().kind == Kind::run) {
-    return pack(from, from_begin, {reinterpret_cast<std::byte*>(to.at() + to_begin), length});
+    return pack(from, from_begin, {memory(to.at() + to_begin), length});
   }
   if (from.node().kind == Kind::run) {
-    return unpack({reinterpret_cast<const std::byte*>(from.at() + from_begin), length}, to, to_begin);
+    return unpack({memory(from.at() + from_begin), length}, to, to_begin);
   }
   copy_pieces(from, from_begin, to, to_begin, bytes);
   return length;

@@ -20,17 +20,17 @@ constexpr std::int64_t kPage = 4096;
 void prefetch(std::intptr_t at, std::int64_t run) {
   const std::int64_t last = std::min(run, kLinesOfRun * kLine) - 1;
   // Any address is allowed here: a prefetch does not fault.
-  for (std::int64_t i = 0; i < last; i += kLine) __builtin_prefetch(reinterpret_cast<const void*>(at + i));
-  __builtin_prefetch(reinterpret_cast<const void*>(at + last));
+  for (std::int64_t i = 0; i < last; i += kLine) __builtin_prefetch(memory(at + i));
+  __builtin_prefetch(memory(at + last));
 }
 
 /// Moves one run; a length known to the compiler becomes a few loads and stores.
 template <Direction D>
 void move_run(std::byte* packed, std::intptr_t at, std::size_t run) {
   if constexpr (D == Direction::pack) {
-    std::memcpy(packed, reinterpret_cast<const void*>(at), run);
+    std::memcpy(packed, memory(at), run);
   } else {
-    std::memcpy(reinterpret_cast<void*>(at), packed, run);
+    std::memcpy(memory(at), packed, run);
   }
 }
 
@@ -106,7 +106,7 @@ void move_piece(const Piece& piece, std::byte* packed) {
 template <std::size_t Run>
 void copy_runs_of(std::intptr_t from, std::int64_t from_stride, std::intptr_t to, std::int64_t to_stride, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
-    std::memcpy(reinterpret_cast<void*>(to + i * to_stride), reinterpret_cast<const void*>(from + i * from_stride), Run);
+    std::memcpy(memory(to + i * to_stride), memory(from + i * from_stride), Run);
   }
 }
 
@@ -135,8 +135,7 @@ void copy_strided(std::intptr_t from, std::int64_t from_stride, std::intptr_t to
       return copy_runs_of<32>(from, from_stride, to, to_stride, count);
     default:
       for (std::int64_t i = 0; i < count; ++i) {
-        std::memcpy(reinterpret_cast<void*>(to + i * to_stride), reinterpret_cast<const void*>(from + i * from_stride),
-                    static_cast<std::size_t>(run));
+        std::memcpy(memory(to + i * to_stride), memory(from + i * from_stride), static_cast<std::size_t>(run));
       }
   }
 }

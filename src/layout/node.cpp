@@ -49,8 +49,9 @@ Node make_repeated(const Node& child, std::int64_t count, std::int64_t stride) {
 }
 
 Placed repeat(Arena& arena, const Placed& child, std::int64_t count, std::int64_t stride) {
-  Node node = make_repeated(child.node, count, stride);
-  if (node.child == &child.node) node.child = arena.keep(child.node);
+  const Node* kept = arena.keep(child.node);
+  const Node node = make_repeated(*kept, count, stride);
+  if (node.child != kept) arena.drop_last();
   return {node.bytes == 0 ? 0 : child.offset, node};
 }
 

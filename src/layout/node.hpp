@@ -70,6 +70,8 @@ class Arena {
   const Node* keep(const Node& node);
   const std::int64_t* keep(std::vector<std::int64_t> table);
   const Part* keep(std::vector<Part> table);
+  /// Forgets the last node kept.
+  void drop_last() { nodes_.pop_back(); }
 
   /// Bytes of memory that all of it takes.
   [[nodiscard]] std::size_t footprint() const;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "node.hpp"
@@ -23,6 +24,9 @@ struct Piece {
 
   [[nodiscard]] std::int64_t bytes() const { return planes * count * run; }
 };
+
+/// The memory at an address.
+inline std::byte* memory(std::intptr_t at) { return reinterpret_cast<std::byte*>(at); }  // NOLINT(performance-no-int-to-ptr)
 
 template <class Sink>
 void visit_all(const Node& node, std::intptr_t at, Sink& sink);

@@ -5,6 +5,7 @@
 
 #include "layout/cache.hpp"
 #include "layout/contents.hpp"
+#include "layout/pieces.hpp"
 #include "plait/mpix.h"
 
 namespace plait::mpi {
@@ -47,7 +48,7 @@ MPI_Count fill(const layout::Layout& l, MPI_Count first, std::span<MPIX_Iov> iov
     const std::size_t wanted = std::min(std::size(segments), iov.size() - filled);
     const std::size_t got = l.segments(first + static_cast<MPI_Count>(filled), std::span(segments, wanted));
     for (std::size_t i = 0; i < got; ++i) {
-      iov[filled + i] = {reinterpret_cast<void*>(segments[i].offset), static_cast<MPI_Aint>(segments[i].bytes)};
+      iov[filled + i] = {layout::memory(segments[i].offset), static_cast<MPI_Aint>(segments[i].bytes)};
     }
     filled += got;
     if (got < wanted) break;

@@ -105,7 +105,7 @@ Sample structure(Random& random, std::vector<Sample> members) {
     next += random.chance(0.5) ? lengths[i] * members[i].extent() : random.in(-50, 150);
     s.name += members[i].name + " ";
   }
-  s.name += ")";
+  s.name += ')';
   MPI_Datatype t;
   MPI_Type_create_struct(n, lengths.data(), addresses.data(), types.data(), &t);
   s.type = {t, true};

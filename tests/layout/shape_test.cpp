@@ -175,6 +175,7 @@ TEST(Shape, ThreadsMoveDisjointRangesAtOnce) {
   const Buffer a(source, from.data(), 1), b(target, to.data(), 1);
   constexpr std::int64_t kThreads = 4, kShare = 120'000 / kThreads;
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (std::int64_t t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
       pack(a, t * kShare, std::span(packed).subspan(static_cast<std::size_t>(t * kShare), kShare));
