@@ -47,7 +47,7 @@ def run(
     where the job cannot be started. After `timeout` seconds, and when interrupted, every process of the job is ended.
     """
     with tempfile.TemporaryDirectory(prefix="plait.", ignore_cleanup_errors=True) as scratch:
-        line, environment = command(mpi, program, processes, threads, hosts, env or {}, scratch)
+        line, environment = command(mpi, program, processes, threads, hosts, env or {}, scratch, stdin)
         return _run(mpi, program[0], line, environment, timeout, capture, stdin)
 
 
@@ -87,7 +87,14 @@ def _run(
 
 
 def command(
-    mpi: Mpi, program: list[str], processes: int, threads: int, hosts: int, env: dict[str, str], scratch: str = ""
+    mpi: Mpi,
+    program: list[str],
+    processes: int,
+    threads: int,
+    hosts: int,
+    env: dict[str, str],
+    scratch: str = "",
+    stdin: bool = False,
 ) -> tuple[list[str], dict[str, str]]:
     """The launch line and the whole environment for it."""
     for name, value in (("processes", processes), ("threads", threads), ("hosts", hosts)):
@@ -100,7 +107,7 @@ def command(
     busy = here * threads
     pin = "" if hosts > 1 or busy > logical else "core" if busy <= physical else "hwthread"
     nodes = tuple((f"n{i}", (processes + hosts - 1 - i) // hosts) for i in range(hosts)) if hosts > 1 else ()
-    job = Job(processes, threads, nodes, pin, busy > logical, str(NODES / "netns-rsh"), scratch)
+    job = Job(processes, threads, nodes, pin, busy > logical, str(NODES / "netns-rsh"), scratch, stdin)
     forced = {"OMP_NUM_THREADS": str(threads), **mpi.needs(), **env}
     settings = mpi.settings(job)
     environment = {**settings, **os.environ, **forced}
@@ -321,7 +328,10 @@ class _Stream:
     def _pass(self, data: bytes) -> None:
         if data and not self._muted:
             self.wrote = True
-            self._put(data)
+            try:
+                self._put(data)
+            except BrokenPipeError:  # our reader has seen enough; the job may still have files to write
+                self.mute()
 
     def close(self) -> None:
         # Whoever still holds the pipe after the launcher's end has nothing to say.
@@ -339,9 +349,10 @@ class _Stream:
 
 
 def _writer(target) -> Callable[[bytes], object]:
-    def write(data: bytes) -> None:
-        target.buffer.write(data)
-        target.buffer.flush()
-
     target.flush()
+
+    def write(data: bytes) -> None:
+        while data:
+            data = data[os.write(target.fileno(), data) :]
+
     return write

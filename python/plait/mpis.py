@@ -35,6 +35,7 @@ class Job:
     oversubscribed: bool = False  # more threads than the cores that may be used
     remote_shell: str = ""  # takes ssh's place toward simulated nodes
     scratch: str = ""  # a folder of the job's own, gone with it
+    stdin: bool = False  # the first process reads our standard input
     exported: tuple[str, ...] = ()  # environment variables that must reach every process
 
 
@@ -177,8 +178,8 @@ class OpenMpi(Mpi):
         Noise((r"-{60,}", r"Primary job +terminated normally, but .*"), r"-{60,}"),
         # 5.0.11: now and then, when the daemon is gone before its clients.
         Noise((r"\[[^]]*:\d+\] PMIX ERROR: PMIX_ERR_UNREACH in file .*",)),
-        # 4.1.4, several nodes: the remote shell was already in another session.
-        Noise((r"\[[^]]*:\d+\] plm:rsh: Warning: setpgid\(\d+,\d+\) failed in parent with errno=.*",)),
+        # 4.1.4 and now and then 5.0.11, several nodes: the remote shell had started before its launcher looked.
+        Noise((r"\[[^]]*:\d+\] plm:[rs]sh: Warning: setpgid\(\d+,\d+\) failed in parent with errno=.*",)),
     )
     ended_by_signal = r"process rank (?P<rank>\d+) with PID \d+ on node \S+ exited on\s+signal (?P<signal>\d+)"
 
@@ -192,6 +193,9 @@ class OpenMpi(Mpi):
         elif job.pin == "hwthread":
             mapping = f"slot:PE={job.threads}:HWTCPUS:OVERSUBSCRIBE"
         line += ["--map-by", mapping, "--bind-to", job.pin or "none"]
+        if not job.stdin:
+            # 5.0.11: with an empty standard input the first process now and then waits for ever for its end.
+            line += ["--stdin", "none"]
         if job.oversubscribed:
             # 5.0.11: waits by spinning otherwise: 8 ranks on 2 cores are 150 times slower.
             line += ["--mca", "mpi_yield_when_idle", "1"]

@@ -117,6 +117,15 @@ def test_nodes_share_the_processes_evenly(built, hosts):
     assert plait("run", "-n", 5, "--hosts", hosts, built / "ring").stdout == "ring of 5 closed\n"
 
 
+def test_job_goes_on_when_its_reader_has_seen_enough(built):
+    """2 x 1"""
+    line = f"{ROOT / 'plait'} --mpi {MPI.name} run -n 2 --timeout 60 /bin/sh -c 'seq 100000'"
+    done = subprocess.run(
+        ["bash", "-c", f"{line} | head -n 1; exit ${{PIPESTATUS[0]}}"], capture_output=True, text=True, timeout=90, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
+
+
 # ---- ending
 
 
