@@ -107,12 +107,17 @@ def command(
     busy = here * threads
     pin = "" if hosts > 1 or busy > logical else "core" if busy <= physical else "hwthread"
     nodes = tuple((f"n{i}", (processes + hosts - 1 - i) // hosts) for i in range(hosts)) if hosts > 1 else ()
-    job = Job(processes, threads, nodes, pin, busy > logical, str(NODES / "netns-rsh"), scratch, stdin)
+    job = Job(processes, threads, nodes, pin, busy > logical, str(NODES / "netns-rsh"), scratch)
     forced = {"OMP_NUM_THREADS": str(threads), **mpi.needs(), **env}
     settings = mpi.settings(job)
     environment = {**settings, **os.environ, **forced}
     exported = tuple({**settings, **forced})
-    line = mpi.launch(replace(job, exported=exported), [_resolve(mpi, program[0]), *program[1:]])
+    program = [_resolve(mpi, program[0]), *program[1:]]
+    if not stdin:
+        # Launchers leave processes a standard input that never ends: MPICH 5.0.2 and Intel MPI 2021.19 all but the first,
+        # Open MPI 5.0.11 now and then the first. A program that reads it would wait for ever.
+        program = ["/bin/sh", "-c", 'exec "$0" "$@" </dev/null', *program]
+    line = mpi.launch(replace(job, exported=exported), program)
     return [*_sandbox(mpi, hosts), *line] if hosts > 1 else line, environment
 
 

@@ -35,7 +35,6 @@ class Job:
     oversubscribed: bool = False  # more threads than the cores that may be used
     remote_shell: str = ""  # takes ssh's place toward simulated nodes
     scratch: str = ""  # a folder of the job's own, gone with it
-    stdin: bool = False  # the first process reads our standard input
     exported: tuple[str, ...] = ()  # environment variables that must reach every process
 
 
@@ -193,9 +192,6 @@ class OpenMpi(Mpi):
         elif job.pin == "hwthread":
             mapping = f"slot:PE={job.threads}:HWTCPUS:OVERSUBSCRIBE"
         line += ["--map-by", mapping, "--bind-to", job.pin or "none"]
-        if not job.stdin:
-            # 5.0.11: with an empty standard input the first process now and then waits for ever for its end.
-            line += ["--stdin", "none"]
         if job.oversubscribed:
             # 5.0.11: waits by spinning otherwise: 8 ranks on 2 cores are 150 times slower.
             line += ["--mca", "mpi_yield_when_idle", "1"]

@@ -1,5 +1,5 @@
 // threads: every rank tells, one line each, its node, its OpenMP threads, on how many CPUs these may run in all, a
-// variable, and rank 0 whether it can read from standard input. Compiled with -fopenmp.
+// variable, and whether it can read from standard input. Compiled with -fopenmp.
 #include <mpi.h>
 #include <omp.h>
 #include <sched.h>
@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
     }
   }
   const char* word = std::getenv("PLAIT_TEST_WORD");
-  const char* input = rank > 0 ? "unasked" : std::getchar() == EOF ? "empty" : "filled";
+  const char* input = std::getchar() == EOF ? "empty" : "filled";
   std::printf("rank %d node %s threads %d cpus %d word %s stdin %s\n", rank, node, threads, CPU_COUNT(&all), word ? word : "-", input);
   MPI_Finalize();
 }
