@@ -1,17 +1,32 @@
 /* The MPIX_ extensions, on every MPI. Include it after or instead of mpi.h; C and C++.
  *
- * Where mpi.h declares them itself (MPICH from 4.1 on), its declarations stand and plait's functions take their place
- * at link time. */
+ * Where mpi.h declares some of them itself (MPICH and its kin), its declarations stand and plait's functions take their
+ * place at link time. */
 #ifndef PLAIT_MPIX_H
 #define PLAIT_MPIX_H
 
 #include <mpi.h>
 
+/* MPICH has MPIX_Iov and streams from 4.1 on; Intel MPI, which is of its kin, has neither. */
+#if !defined(MPICH_NUMVERSION) || MPICH_NUMVERSION < 40100000 || defined(I_MPI_NUMVERSION)
+#define PLAIT_DECLARES_STREAMS 1
+#else
+#define PLAIT_DECLARES_STREAMS 0
+#endif
+/* All of MPICH's kin have the polled generalized requests. */
+#if !defined(MPICH_NUMVERSION) && !defined(I_MPI_NUMVERSION)
+#define PLAIT_DECLARES_GREQUESTS 1
+#else
+#define PLAIT_DECLARES_GREQUESTS 0
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#if !defined(MPICH_NUMVERSION) || MPICH_NUMVERSION < 40100000 || defined(I_MPI_NUMVERSION)
+/* ---- Datatypes as segments: docs/layout.md */
+
+#if PLAIT_DECLARES_STREAMS
 
 /* Laid out like struct iovec of <sys/uio.h>. */
 typedef struct MPIX_Iov {
@@ -21,6 +36,40 @@ typedef struct MPIX_Iov {
 
 int MPIX_Type_iov_len(MPI_Datatype datatype, MPI_Count max_iov_bytes, MPI_Count* iov_len, MPI_Count* actual_iov_bytes);
 int MPIX_Type_iov(MPI_Datatype datatype, MPI_Count iov_offset, MPIX_Iov* iov, MPI_Count max_iov_len, MPI_Count* actual_iov_len);
+
+#endif
+
+/* ---- Generalized requests that progress themselves: docs/grequest.md */
+
+#if PLAIT_DECLARES_GREQUESTS
+
+/* Asks whether the task behind `extra_state` is over and, if so, calls MPI_Grequest_complete. `status` is what query_fn
+ * finds. An error it returns ends the request with that error. */
+typedef int(MPIX_Grequest_poll_function)(void* extra_state, MPI_Status* status);
+/* Blocks for at most `timeout` seconds until one or more of `count` tasks is over, and completes those requests. `status`
+ * is that of the request where count is 1. */
+typedef int(MPIX_Grequest_wait_function)(int count, void** array_of_states, double timeout, MPI_Status* status);
+typedef int MPIX_Grequest_class;
+
+int MPIX_Grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_free_function* free_fn, MPI_Grequest_cancel_function* cancel_fn,
+                        MPIX_Grequest_poll_function* poll_fn, MPIX_Grequest_wait_function* wait_fn, void* extra_state,
+                        MPI_Request* request);
+int MPIX_Grequest_class_create(MPI_Grequest_query_function* query_fn, MPI_Grequest_free_function* free_fn,
+                               MPI_Grequest_cancel_function* cancel_fn, MPIX_Grequest_poll_function* poll_fn,
+                               MPIX_Grequest_wait_function* wait_fn, MPIX_Grequest_class* greq_class);
+int MPIX_Grequest_class_allocate(MPIX_Grequest_class greq_class, void* extra_state, MPI_Request* request);
+
+#endif
+
+/* ---- Progress */
+
+#if PLAIT_DECLARES_STREAMS
+
+typedef int MPIX_Stream;
+#define MPIX_STREAM_NULL ((MPIX_Stream)0x3c000000)
+
+/* One round of progress; with MPIX_STREAM_NULL on all generalized requests and on the MPI underneath. */
+int MPIX_Stream_progress(MPIX_Stream stream);
 
 #endif
 

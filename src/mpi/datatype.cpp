@@ -1,44 +1,14 @@
 // The exported functions on datatypes: MPIX_Type_iov_len and MPIX_Type_iov.
 #include <algorithm>
-#include <new>
 #include <span>
 
 #include "layout/cache.hpp"
-#include "layout/contents.hpp"
 #include "layout/pieces.hpp"
+#include "mpi/error.hpp"
 #include "plait/mpix.h"
 
 namespace plait::mpi {
 namespace {
-
-using layout::MPIError;
-
-/// Errors of calls without a communicator go to this one's handler (MPI-4.0, 9.3; before it was the world's).
-MPI_Comm handler() { return MPI_VERSION >= 4 ? MPI_COMM_SELF : MPI_COMM_WORLD; }
-
-int report(int code) {
-  PMPI_Comm_call_errhandler(handler(), code);
-  return code;
-}
-
-/// Runs the body of an exported function; what it throws becomes its error code.
-template <class Body>
-int guarded(Body body) {
-  try {
-    body();
-    return MPI_SUCCESS;
-  } catch (const MPIError& error) {
-    return error.reported ? error.code : report(error.code);
-  } catch (const std::bad_alloc&) {
-    return report(MPI_ERR_NO_MEM);
-  } catch (...) {
-    return report(MPI_ERR_INTERN);
-  }
-}
-
-void require(bool holds, int error_class) {
-  if (!holds) throw MPIError{error_class, false};
-}
 
 /// As many segments as fit through a small buffer on the stack, since an MPIX_Iov holds a pointer and not a number.
 MPI_Count fill(const layout::Layout& l, MPI_Count first, std::span<MPIX_Iov> iov) {

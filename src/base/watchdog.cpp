@@ -1,0 +1,24 @@
+#include "base/watchdog.hpp"
+
+#include <atomic>
+#include <cstdlib>
+
+namespace plait {
+
+std::optional<Watchdog::Seconds> Watchdog::limit() noexcept {
+  static const std::optional<Seconds> limit = []() -> std::optional<Seconds> {
+    const char* const text = std::getenv("PLAIT_WATCHDOG");
+    char* end = nullptr;
+    const double seconds = text ? std::strtod(text, &end) : 0;
+    return text && end != text && *end == '\0' && seconds > 0 ? std::optional(Seconds(seconds)) : std::nullopt;
+  }();
+  return limit;
+}
+
+bool Watchdog::overdue() noexcept {
+  static constinit std::atomic<bool> said{false};
+  // relaxed: only who speaks is decided here, nothing is handed over.
+  return Clock::now() - since_ > *limit_ && !said.exchange(true, std::memory_order_relaxed);
+}
+
+}  // namespace plait

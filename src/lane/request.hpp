@@ -1,0 +1,87 @@
+// A request: one pending operation of plait's, of whatever kind, behind an MPI_Request that the completion calls take.
+//
+// The kinds (generalized requests, and whatever else features add) derive from Request and say by a table of functions
+// how their requests move and end. Memory comes in slots that are reused and never returned, so that a slot's number can
+// stand for it in a handle. No MPI here.
+//
+// Any thread may make and end requests. One request is waited for by one thread at a time, as MPI wants it; progress may
+// be called by several.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <type_traits>
+
+namespace plait {
+
+struct Request;
+
+/// What a kind of request can do. Errors are MPI error classes or codes; 0 is success. `status` is an MPI_Status*, or null
+/// where the program wants none; its MPI_ERROR is left to the caller.
+struct RequestKind {
+  /// One round of work that may complete the request.
+  void (*progress)(Request&);
+  /// May it be retired? After a true answer it stays so.
+  bool (*done)(const Request&);
+  /// Ends a request that is done: writes its status and gives back its memory. Returns its error.
+  int (*retire)(Request&, void* status);
+  /// Writes the status of one that is done and stays.
+  int (*peek)(Request&, void* status);
+  /// The program has no more use for it, done or not.
+  int (*free)(Request&);
+  int (*cancel)(Request&);
+  /// Blocks for some time until one of these, all that a call waits for, may be done; false where they have no way to do
+  /// so together. Null: the kind never has.
+  bool (*block)(std::span<Request*>, double seconds);
+  /// What it waits for, for a person to read.
+  void (*describe)(const Request&, std::string& text);
+};
+
+struct Request {
+  const RequestKind* kind = nullptr;
+  std::uint32_t slot = 0;        ///< of the memory it lies in; never changes
+  Request* next_free = nullptr;  ///< while it is unused
+};
+
+/// Is there, or was there ever, a request of plait's? What every completion call asks first; a program that has none pays
+/// this load. relaxed: whoever holds a handle was given it after the word was set.
+extern std::atomic<bool> requests_used;
+[[nodiscard]] inline bool any_requests() noexcept { return requests_used.load(std::memory_order_relaxed); }
+
+namespace request {
+
+inline constexpr std::size_t kSlotBytes = 192;
+inline constexpr std::uint32_t kMaxSlots = std::uint32_t{1} << 28;
+
+/// A free slot, null when there is no memory. What it held before is undefined but for Request::slot.
+[[nodiscard]] Request* take_slot() noexcept;
+void give_slot(Request& r) noexcept;
+/// The request in a slot that is in use.
+[[nodiscard]] Request& in_slot(std::uint32_t slot) noexcept;
+
+/// A new object of a kind of request; null when there is no memory.
+template <class T>
+[[nodiscard]] T* make() noexcept {
+  static_assert(std::is_base_of_v<Request, T> && sizeof(T) <= kSlotBytes && alignof(T) <= 64);
+  Request* const raw = take_slot();
+  if (!raw) return nullptr;
+  const std::uint32_t slot = raw->slot;
+  T* const made = new (static_cast<void*>(raw)) T;
+  made->slot = slot;
+  return made;
+}
+
+template <class T>
+void destroy(T& request) noexcept {
+  const std::uint32_t slot = request.slot;
+  request.~T();
+  Request* const raw = new (static_cast<void*>(&request)) Request;
+  raw->slot = slot;
+  give_slot(*raw);
+}
+
+}  // namespace request
+}  // namespace plait

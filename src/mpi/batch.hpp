@@ -1,0 +1,79 @@
+// The requests of one completion call, sorted into plait's and the MPI's own. Lives as long as the call.
+#pragma once
+
+#include <mpi.h>
+
+#include <span>
+
+#include "base/scratch.hpp"
+#include "mpi/error.hpp"
+#include "mpi/handle.hpp"
+
+namespace plait::mpi {
+
+struct Ours {
+  Request* request;
+  int index;  ///< in the program's array
+};
+
+class Batch {
+ public:
+  /// Throws MPIError{MPI_ERR_REQUEST} where a handle is of a request that has ended.
+  Batch(int count, const MPI_Request* requests, bool statuses)
+      : room_(Scratch::bytes<Ours>(size(count)) + Scratch::bytes<Request*>(size(count)) + Scratch::bytes<MPI_Request>(size(count)) +
+              2 * Scratch::bytes<int>(size(count)) + Scratch::bytes<MPI_Status>(statuses ? size(count) : 0)),
+        all_ours_(room_.take<Ours>(size(count))),
+        pointers_(room_.take<Request*>(size(count))),
+        all_natives_(room_.take<MPI_Request>(size(count))),
+        places_(room_.take<int>(size(count))),
+        native_indices_(room_.take<int>(size(count))),
+        native_statuses_(statuses ? room_.take<MPI_Status>(size(count)).data() : MPI_STATUSES_IGNORE) {
+    std::size_t n = 0;
+    std::size_t m = 0;
+    for (int i = 0; i < count; ++i) {
+      if (Request* const r = mpi::ours(requests[i])) {
+        require(r->kind, MPI_ERR_REQUEST);
+        all_ours_[n++] = {r, i};
+      } else {
+        all_natives_[m] = requests[i];
+        places_[m++] = i;
+      }
+    }
+    ours = all_ours_.first(n);
+    natives = all_natives_.first(m);
+  }
+
+  std::span<Ours> ours;  ///< those left: `drop` takes out one that has ended
+  std::span<MPI_Request> natives;
+
+  void drop(std::size_t at) {
+    ours[at] = ours.back();
+    ours = ours.first(ours.size() - 1);
+  }
+  [[nodiscard]] int native_count() const { return static_cast<int>(natives.size()); }
+  /// Where in the program's array a native stands.
+  [[nodiscard]] int place(int native) const { return places_[static_cast<std::size_t>(native)]; }
+  [[nodiscard]] int* native_indices() { return native_indices_.data(); }
+  [[nodiscard]] MPI_Status* native_statuses() { return native_statuses_; }
+  /// The natives as the MPI has left them, back to the program.
+  void put_back(MPI_Request* requests) const {
+    for (std::size_t i = 0; i < natives.size(); ++i) requests[places_[i]] = natives[i];
+  }
+  /// Those of plait's that are left.
+  [[nodiscard]] std::span<Request*> pointers() {
+    for (std::size_t i = 0; i < ours.size(); ++i) pointers_[i] = ours[i].request;
+    return pointers_.first(ours.size());
+  }
+
+ private:
+  static std::size_t size(int count) { return static_cast<std::size_t>(count); }
+
+  Scratch room_;
+  std::span<Ours> all_ours_;
+  std::span<Request*> pointers_;
+  std::span<MPI_Request> all_natives_;
+  std::span<int> places_, native_indices_;
+  MPI_Status* native_statuses_;
+};
+
+}  // namespace plait::mpi

@@ -1,0 +1,28 @@
+// Which completion calls are plait's to serve.
+#pragma once
+
+#include <mpi.h>
+
+#include <algorithm>
+
+#include "grequest/grequest.hpp"
+#include "mpi/error.hpp"
+#include "mpi/handle.hpp"
+
+namespace plait::mpi {
+
+inline bool is_ours(const MPI_Request* request) noexcept { return any_requests() && request && RequestBits::ours(*request); }
+
+inline bool has_ours(int count, const MPI_Request* requests) noexcept {
+  return any_requests() && requests && count > 0 && std::any_of(requests, requests + count, RequestBits::ours);
+}
+
+/// Runs a body that returns an error it has reported; what it throws becomes one.
+template <class Body>
+int returning(Body body) noexcept {
+  int code = MPI_SUCCESS;
+  const int thrown = guarded([&] { code = body(); });
+  return thrown != MPI_SUCCESS ? thrown : code;
+}
+
+}  // namespace plait::mpi

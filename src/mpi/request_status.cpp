@@ -1,0 +1,120 @@
+// The exported calls of MPI-4.1 that look at many requests and end none.
+#include "mpi/batch.hpp"
+#include "mpi/completion.hpp"
+#include "mpi/quirks.hpp"
+
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+
+namespace plait::mpi {
+namespace {
+
+bool advance(Request& r) noexcept {
+  if (!r.kind->done(r)) r.kind->progress(r);
+  return r.kind->done(r);
+}
+
+void peek_into(Request& r, MPI_Status* statuses, int i, bool& failed) {
+  MPI_Status* const status = statuses == MPI_STATUSES_IGNORE ? nullptr : &statuses[i];
+  const int error = r.kind->peek(r, status);
+  if (status) status->MPI_ERROR = error;
+  failed |= error != MPI_SUCCESS;
+}
+
+int end(int native, bool failed) noexcept { return native != MPI_SUCCESS ? native : failed ? report(MPI_ERR_IN_STATUS) : MPI_SUCCESS; }
+
+int get_all(int count, LookedAt* requests, int* flag, MPI_Status* statuses) {
+  Batch batch(count, requests, statuses != MPI_STATUSES_IGNORE);
+  int native = MPI_SUCCESS;
+  *flag = 1;
+  for (const Ours& o : batch.ours) *flag &= advance(*o.request) ? 1 : 0;
+  if (!batch.natives.empty()) {
+    int theirs = 0;
+    native = PMPI_Request_get_status_all(batch.native_count(), batch.natives.data(), &theirs, batch.native_statuses());
+    *flag &= theirs;
+  }
+  if (!*flag || native != MPI_SUCCESS) return native;
+  bool failed = false;
+  for (const auto& [request, index] : batch.ours) peek_into(*request, statuses, index, failed);
+  for (int i = 0; i < batch.native_count() && statuses != MPI_STATUSES_IGNORE; ++i) {
+    statuses[batch.place(i)] = batch.native_statuses()[i];
+    statuses[batch.place(i)].MPI_ERROR = MPI_SUCCESS;
+  }
+  return end(native, failed);
+}
+
+int get_any(int count, LookedAt* requests, int* index, int* flag, MPI_Status* status) {
+  Batch batch(count, requests, false);
+  *index = MPI_UNDEFINED;
+  *flag = 0;
+  for (const auto& [request, i] : batch.ours) {
+    if (!advance(*request)) continue;
+    *index = i;
+    *flag = 1;
+    return report(request->kind->peek(*request, status == MPI_STATUS_IGNORE ? nullptr : status));
+  }
+  if (batch.natives.empty()) return MPI_SUCCESS;
+  MPI_Status found;
+  int which = MPI_UNDEFINED;
+  int theirs = 0;
+  const int error = PMPI_Request_get_status_any(batch.native_count(), batch.natives.data(), &which, &theirs, &found);
+  // "All are inactive" is not so: those of plait's are pending.
+  if (error != MPI_SUCCESS || !theirs || which == MPI_UNDEFINED) return error;
+  *index = batch.place(which);
+  *flag = 1;
+  if (status != MPI_STATUS_IGNORE) {
+    found.MPI_ERROR = status->MPI_ERROR;
+    *status = found;
+  }
+  return MPI_SUCCESS;
+}
+
+int get_some(int count, LookedAt* requests, int* outcount, int* indices, MPI_Status* statuses) {
+  Batch batch(count, requests, statuses != MPI_STATUSES_IGNORE);
+  *outcount = 0;
+  bool failed = false;
+  for (const auto& [request, index] : batch.ours) {
+    if (!advance(*request)) continue;
+    peek_into(*request, statuses, *outcount, failed);
+    indices[(*outcount)++] = index;
+  }
+  if (batch.natives.empty()) return end(MPI_SUCCESS, failed);
+  int n = 0;
+  const int native =
+      PMPI_Request_get_status_some(batch.native_count(), batch.natives.data(), &n, batch.native_indices(), batch.native_statuses());
+  for (int i = 0; n != MPI_UNDEFINED && i < n; ++i) {
+    if (statuses != MPI_STATUSES_IGNORE) {
+      statuses[*outcount] = batch.native_statuses()[i];
+      statuses[*outcount].MPI_ERROR = MPI_SUCCESS;
+    }
+    indices[(*outcount)++] = batch.place(batch.native_indices()[i]);
+  }
+  return end(native, failed);
+}
+
+}  // namespace
+}  // namespace plait::mpi
+
+#pragma GCC visibility push(default)
+
+using plait::mpi::has_ours;
+using plait::mpi::LookedAt;
+using plait::mpi::returning;
+
+extern "C" int MPI_Request_get_status_all(int count, LookedAt requests[], int* flag, MPI_Status statuses[]) {
+  if (!has_ours(count, requests)) return PMPI_Request_get_status_all(count, requests, flag, statuses);
+  return returning([&] { return plait::mpi::get_all(count, requests, flag, statuses); });
+}
+
+extern "C" int MPI_Request_get_status_any(int count, LookedAt requests[], int* index, int* flag, MPI_Status* status) {
+  if (!has_ours(count, requests)) return PMPI_Request_get_status_any(count, requests, index, flag, status);
+  return returning([&] { return plait::mpi::get_any(count, requests, index, flag, status); });
+}
+
+extern "C" int MPI_Request_get_status_some(int count, LookedAt requests[], int* outcount, int indices[], MPI_Status statuses[]) {
+  if (!has_ours(count, requests)) return PMPI_Request_get_status_some(count, requests, outcount, indices, statuses);
+  return returning([&] { return plait::mpi::get_some(count, requests, outcount, indices, statuses); });
+}
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,65 @@
+#include "mpi/waiting.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <new>
+#include <string>
+
+#include "base/symbol.hpp"
+#include "grequest/grequest.hpp"
+
+namespace plait::mpi {
+namespace {
+
+/// How long a kind's own way of waiting may stay away at a time, in seconds: somebody else may complete a request too, and
+/// the watchdog may have to speak.
+constexpr double kAway = 0.1;
+
+/// So many requests are named; of the others it says how many they are.
+constexpr std::size_t kNamed = 8;
+
+std::string list(std::span<Request*> pending, int natives) {
+  std::string text;
+  for (const Request* r : pending.first(std::min(pending.size(), kNamed))) {
+    if (!text.empty()) text += ", ";
+    r->kind->describe(*r, text);
+  }
+  if (pending.size() > kNamed) text += " and " + std::to_string(pending.size() - kNamed) + " more";
+  if (natives > 0) text += (text.empty() ? "" : ", and ") + std::to_string(natives) + " of the MPI's own requests";
+  return text;
+}
+
+/// All that is left is of one kind.
+bool alike(std::span<Request*> pending) noexcept {
+  return std::ranges::all_of(pending, [&](const Request* r) { return r->kind == pending[0]->kind; });
+}
+
+}  // namespace
+
+void Waiting::pause(std::span<Request*> pending, int natives) noexcept {
+  grequest::poll_orphans();
+  if (watchdog_.barks()) [[unlikely]]
+    bark(pending, natives);
+  const bool blocked =
+      natives == 0 && !pending.empty() && pending[0]->kind->block && alike(pending) && pending[0]->kind->block(pending, kAway);
+  if (!blocked) backoff_.pause();
+}
+
+void Waiting::bark(std::span<Request*> pending, int natives) const noexcept {
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  try {
+    char seconds[32];
+    std::snprintf(seconds, sizeof seconds, "%g", watchdog_.seconds());
+    const std::string text = "plait: rank " + std::to_string(rank) + " has been in " + call_ + " on " + std::to_string(count_) +
+                             (count_ == 1 ? " request" : " requests") + ", called at " + symbol_of(caller_) + ", for more than " + seconds +
+                             " s; it waits for " + list(pending, natives) + "\n";
+    std::fputs(text.c_str(), stderr);  // in one piece, so that the words of several processes stay apart
+  } catch (const std::bad_alloc&) {
+    std::fputs("plait: a wait takes long, and there is no memory to say which\n", stderr);
+  }
+}
+
+}  // namespace plait::mpi
