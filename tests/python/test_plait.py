@@ -114,6 +114,9 @@ def test_nodes_share_the_processes_evenly(built, hosts):
     found = sorted(re.findall(r"node (\S+) threads 1 cpus \d+ word seen", done.stdout))
     assert found == (["n0"] * 3 + ["n1"] * 2 if hosts == 2 else [os.uname().nodename] * 5)
     assert plait("run", "-n", 5, "--hosts", hosts, built / "ring").stdout == "ring of 5 closed\n"
+    if hosts == 2:
+        done = plait("run", "-n", 2, "--hosts", 2, built / "threads")
+        assert sorted(re.findall(r"node (\S+)", done.stdout)) == ["n0", "n1"]
 
 
 def test_job_goes_on_when_its_reader_has_seen_enough(built):
