@@ -26,14 +26,15 @@ static int poll_fn(void* extra, MPI_Status* status) {
   Read* r = extra;
   const int error = aio_error(&r->block);
   if (error == EINPROGRESS) return MPI_SUCCESS;
-  r->bytes = aio_return(&r->block);
+  const ssize_t bytes = aio_return(&r->block);
   if (error) return MPI_ERR_IO;
+  r->bytes = bytes;
   return MPI_Grequest_complete(r->request);
 }
 
 // Sleeps until one of the reads is over.
 static int wait_fn(int count, void** extras, double timeout, MPI_Status* status) {
-  const struct aiocb* blocks[BLOCKS];
+  const struct aiocb* blocks[BLOCKS] = {NULL};
   for (int i = 0; i < count; ++i) blocks[i] = &((Read*)extras[i])->block;
   const struct timespec t = {(time_t)timeout, (long)((timeout - (double)(time_t)timeout) * 1e9)};
   if (aio_suspend(blocks, count, &t)) return errno == EAGAIN || errno == EINTR ? MPI_SUCCESS : MPI_ERR_IO;
@@ -72,6 +73,7 @@ static int make_file(const char* name, int rank) {
 }
 
 static void start_read(MPIX_Grequest_class class, Read* r, int file, char* to, long offset) {
+  r->bytes = 0;
   r->block = (struct aiocb){.aio_fildes = file, .aio_buf = to, .aio_nbytes = BYTES, .aio_offset = offset};
   r->block.aio_sigevent.sigev_notify = SIGEV_NONE;
   if (aio_read(&r->block)) MPI_Abort(MPI_COMM_WORLD, 1);
