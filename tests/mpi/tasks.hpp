@@ -17,6 +17,7 @@ struct Task {
   int count = 0;   ///< bytes that query_fn puts into the status
   bool cancelled = false;
   int query_error = MPI_SUCCESS, free_error = MPI_SUCCESS, cancel_error = MPI_SUCCESS, poll_error = MPI_SUCCESS, wait_error = MPI_SUCCESS;
+  // NOLINTNEXTLINE(readability-redundant-member-init): gcc wants it where others are named
   std::function<void(Task&)> in_poll = {}, in_query = {}, in_free = {};
 
   // what has happened
@@ -71,7 +72,9 @@ struct Task {
  private:
   static Task& of(void* extra) { return *static_cast<Task*>(extra); }
   void round() {
-    if (rounds > 0 && --rounds == 0) {
+    if (rounds <= 0) return;
+    --rounds;
+    if (rounds == 0) {
       EXPECT_EQ(complete(), MPI_SUCCESS);
     }
   }

@@ -19,6 +19,7 @@ class Threads : public testing::Test {
   template <class Body>
   static void on(int threads, Body body) {
     std::vector<std::thread> all;
+    all.reserve(static_cast<std::size_t>(threads));
     for (int i = 0; i < threads; ++i) all.emplace_back(body, i);
     for (std::thread& t : all) t.join();
   }
