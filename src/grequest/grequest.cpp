@@ -55,17 +55,16 @@ int query(Grequest& g, void* status) noexcept {
 }
 
 /// Of a request that is complete, is not being polled and that nobody else ends.
-int end(Grequest& g, void* status) noexcept {
-  const int asked = query(g, status);
+int end(Grequest& g) noexcept {
   delist(g);
   const int freed = g.call.free(g.extra);
   request::destroy(g);
-  return freed != MPI_SUCCESS ? freed : asked;
+  return freed;
 }
 
 void end_orphan(Grequest& g) noexcept {
   orphans.fetch_sub(1, std::memory_order_relaxed);
-  (void)end(g, nullptr);  // nobody is left to be told of errors
+  (void)end(g);  // nobody is left to be told of errors
 }
 
 /// The right to run poll_fn; false if the request is complete or another thread has it.
@@ -108,7 +107,11 @@ bool done(const Request& r) noexcept {
   return (as_grequest(r).bits.load(std::memory_order_acquire) & (kComplete | kPolling)) == kComplete;
 }
 
-int retire(Request& r, void* status) noexcept { return end(as_grequest(r), status); }
+int retire(Request& r, void* status) noexcept {
+  const int asked = query(as_grequest(r), status);
+  const int freed = end(as_grequest(r));
+  return freed != MPI_SUCCESS ? freed : asked;
+}
 
 int peek(Request& r, void* status) noexcept { return query(as_grequest(r), status); }
 
@@ -119,7 +122,7 @@ int free_early(Request& r) noexcept {
   const std::uint32_t was = g.bits.fetch_or(kFreed, std::memory_order_acq_rel);
   if ((was & (kComplete | kPolling)) != kComplete) return MPI_SUCCESS;  // the last of the others ends it
   orphans.fetch_sub(1, std::memory_order_relaxed);
-  return end(g, nullptr);
+  return end(g);
 }
 
 int cancel(Request& r) noexcept {
@@ -146,16 +149,16 @@ void wait_claimed(std::span<Request*> claimed, double seconds) {
   if (!told) front.error = error;
 }
 
-/// Only for requests of one class, that is, with one wait_fn. Sorts those in front that this thread has claimed.
+/// Only for requests of one class, that is, with one wait_fn, and if this thread can claim all: one that another thread polls
+/// or has completed may end the call before wait_fn is back.
 bool block(std::span<Request*> group, double seconds) noexcept {
   const auto wait = as_grequest(*group[0]).call.wait;
   if (!wait || !std::ranges::all_of(group, [&](const Request* r) { return as_grequest(*r).call.wait == wait; })) return false;
   const auto rest = std::ranges::partition(group, [](Request* r) { return claim(as_grequest(*r)); });
   const auto claimed = group.first(group.size() - rest.size());
-  if (claimed.empty()) return false;
-  bool waited = true;
+  bool waited = rest.empty();
   try {
-    wait_claimed(claimed, seconds);
+    if (waited) wait_claimed(claimed, seconds);
   } catch (const std::bad_alloc&) {
     waited = false;  // no room for the states: the caller polls
   }

@@ -3,6 +3,7 @@
 #include "mpi/completion.hpp"
 
 #include "mpi/batch.hpp"
+#include "mpi/progress.hpp"
 #include "mpi/waiting.hpp"
 
 namespace plait::mpi {
@@ -39,12 +40,10 @@ void retire_into(Request& r, MPI_Request* handle, MPI_Status* status, Outcome& o
   outcome.failed |= error != MPI_SUCCESS;
 }
 
-void take_native_statuses(Batch& batch, MPI_Status* statuses, const Outcome& outcome) {
+void take_native_statuses(Batch& batch, MPI_Status* statuses) {
   if (statuses == MPI_STATUSES_IGNORE) return;
   for (int i = 0; i < batch.native_count(); ++i) {
-    MPI_Status& to = statuses[batch.place(i)];
-    to = batch.native_statuses()[i];
-    if (outcome.native == MPI_SUCCESS) to.MPI_ERROR = MPI_SUCCESS;
+    statuses[batch.place(i)] = batch.native_statuses()[i];
   }
 }
 
@@ -89,7 +88,7 @@ int wait_all(int count, MPI_Request* requests, MPI_Status* statuses, const void*
     outcome.native = PMPI_Testall(batch.native_count(), batch.natives.data(), &flag, batch.native_statuses());
     natives_done = flag || outcome.native != MPI_SUCCESS;
     batch.put_back(requests);
-    if (natives_done) take_native_statuses(batch, statuses, outcome);
+    if (natives_done) take_native_statuses(batch, statuses);
   };
   for (;;) {
     bool moved = false;
@@ -116,15 +115,13 @@ int test_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) 
   for (const Ours& o : batch.ours) *flag &= advance(*o.request) ? 1 : 0;
   if (!*flag) {
     grequest::poll_orphans();
-    // Nothing may end yet, but the MPI has to move too: looking at one of its requests moves all.
-    int ignored = 0;
-    return batch.natives.empty() ? MPI_SUCCESS : PMPI_Request_get_status(batch.natives[0], &ignored, MPI_STATUS_IGNORE);
+    return batch.natives.empty() ? MPI_SUCCESS : progress_native();  // nothing may end yet, but the MPI has to move too
   }
   if (!batch.natives.empty()) {
     outcome.native = PMPI_Testall(batch.native_count(), batch.natives.data(), flag, batch.native_statuses());
     batch.put_back(requests);
     if (!*flag && outcome.native == MPI_SUCCESS) return MPI_SUCCESS;
-    take_native_statuses(batch, statuses, outcome);
+    take_native_statuses(batch, statuses);
   }
   for (const auto& [request, index] : batch.ours) retire_into(*request, &requests[index], at(statuses, index), outcome);
   return outcome.end();
@@ -147,6 +144,7 @@ bool any_round(Batch& batch, MPI_Request* requests, int* index, MPI_Status* stat
   MPI_Status found;
   error = PMPI_Testany(batch.native_count(), batch.natives.data(), &which, &flag, &found);
   batch.put_back(requests);
+  if (error == MPI_SUCCESS && flag && which == MPI_UNDEFINED) batch.natives = {};  // none is active
   if (error == MPI_SUCCESS && (!flag || which == MPI_UNDEFINED)) return false;
   *index = which == MPI_UNDEFINED ? MPI_UNDEFINED : batch.place(which);
   if (one(status)) {
@@ -189,12 +187,12 @@ void some_round(Batch& batch, MPI_Request* requests, int* outcount, int* indices
   int n = 0;
   outcome.native = PMPI_Testsome(batch.native_count(), batch.natives.data(), &n, batch.native_indices(), batch.native_statuses());
   batch.put_back(requests);
-  if (n == MPI_UNDEFINED) return;
+  if (n == MPI_UNDEFINED) {
+    batch.natives = {};  // none is active
+    return;
+  }
   for (int i = 0; i < n; ++i) {
-    if (MPI_Status* const status = at(statuses, *outcount)) {
-      *status = batch.native_statuses()[i];
-      if (outcome.native == MPI_SUCCESS) status->MPI_ERROR = MPI_SUCCESS;
-    }
+    if (MPI_Status* const status = at(statuses, *outcount)) *status = batch.native_statuses()[i];
     indices[(*outcount)++] = batch.place(batch.native_indices()[i]);
   }
 }

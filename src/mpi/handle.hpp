@@ -28,14 +28,14 @@ struct HandleBits {
   }
   static Request& request(Handle h) noexcept {
     if constexpr (std::is_pointer_v<Handle>) {
-      return *reinterpret_cast<Request*>(reinterpret_cast<std::uint64_t>(h) & ~kTop);
+      return *reinterpret_cast<Request*>(reinterpret_cast<std::uint64_t>(h) & ~kTop);  // NOLINT(performance-no-int-to-ptr)
     } else {
       return request::in_slot(static_cast<std::uint32_t>(h) & ~kKindMask);
     }
   }
   static Handle handle(const Request& r) noexcept {
     if constexpr (std::is_pointer_v<Handle>) {
-      return reinterpret_cast<Handle>(reinterpret_cast<std::uint64_t>(&r) | kTop);
+      return reinterpret_cast<Handle>(reinterpret_cast<std::uint64_t>(&r) | kTop);  // NOLINT(performance-no-int-to-ptr)
     } else {
       return static_cast<Handle>(r.slot | kKind);
     }

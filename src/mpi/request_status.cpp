@@ -37,7 +37,6 @@ int get_all(int count, LookedAt* requests, int* flag, MPI_Status* statuses) {
   for (const auto& [request, index] : batch.ours) peek_into(*request, statuses, index, failed);
   for (int i = 0; i < batch.native_count() && statuses != MPI_STATUSES_IGNORE; ++i) {
     statuses[batch.place(i)] = batch.native_statuses()[i];
-    statuses[batch.place(i)].MPI_ERROR = MPI_SUCCESS;
   }
   return end(native, failed);
 }
@@ -82,10 +81,7 @@ int get_some(int count, LookedAt* requests, int* outcount, int* indices, MPI_Sta
   const int native =
       PMPI_Request_get_status_some(batch.native_count(), batch.natives.data(), &n, batch.native_indices(), batch.native_statuses());
   for (int i = 0; n != MPI_UNDEFINED && i < n; ++i) {
-    if (statuses != MPI_STATUSES_IGNORE) {
-      statuses[*outcount] = batch.native_statuses()[i];
-      statuses[*outcount].MPI_ERROR = MPI_SUCCESS;
-    }
+    if (statuses != MPI_STATUSES_IGNORE) statuses[*outcount] = batch.native_statuses()[i];
     indices[(*outcount)++] = batch.place(batch.native_indices()[i]);
   }
   return end(native, failed);
