@@ -24,8 +24,9 @@ project(user LANGUAGES C CXX)
 find_package(plait 0.1 REQUIRED)
 add_executable(greq_c greq.c)
 add_executable(greq_cpp greq.cpp)
-# The MPI first: libplait must stand before it all the same.
-target_link_libraries(greq_c PRIVATE Plait::MPI Plait::plait ${CMAKE_DL_LIBS})
+# The MPI's file first: libplait must stand before it all the same.
+get_target_property(mpi Plait::MPI INTERFACE_LINK_LIBRARIES)
+target_link_libraries(greq_c PRIVATE ${mpi} Plait::plait ${CMAKE_DL_LIBS})
 target_link_libraries(greq_cpp PRIVATE Plait::plait ${CMAKE_DL_LIBS})
 """
 
@@ -98,6 +99,13 @@ def test_version_is_the_same_everywhere(place):
     version = re.search(r"project\(plait VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text())[1]
     assert run("pkg-config", "--modversion", packages / "plait.pc").stdout.strip() == version
     assert f'set(PACKAGE_VERSION "{version}")' in (config / "plaitConfigVersion.cmake").read_text()
+
+
+def test_installed_library_finds_its_mpi(prefix):
+    """By itself, as it must when it is preloaded by hand."""
+    mpi = r"(libmpi\w*\.so\S*) => (/\S+)"
+    found = re.findall(mpi, run("ldd", prefix / "lib/libplait.so").stdout)
+    assert found and found == re.findall(mpi, run("ldd", MPI.library).stdout)
 
 
 def test_only_mpi_functions_are_exported():
