@@ -6,14 +6,18 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 SHELL := /bin/bash
 BUILD := build/$(MPI)
 JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
 CPP = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h' '*.cpp' '*.hpp')
 
-.PHONY: build run test check format clean help setup
+.PHONY: build install run test check format clean help setup
 .DEFAULT_GOAL := build
 
 build: setup ## compile everything into build/MPI
 	@[[ -f $(BUILD)/build.ninja ]] || cmake --preset $(MPI)
 	@cmake --build $(BUILD) --parallel $(JOBS)
+
+install: build ## put libplait and what compilers need of it under PREFIX=DIR (/usr/local); heeds DESTDIR
+	@DESTDIR='$(DESTDIR)' cmake --install $(BUILD) --prefix '$(abspath $(PREFIX))'
 
 run: build ## the main job: compare all models on decks/porous.toml
 	@./plait --mpi $(MPI) compare decks/porous.toml

@@ -62,7 +62,13 @@ def cxx(ctx: typer.Context, arguments: Annotated[list[str] | None, typer.Argumen
 
 def _compile(mpi: Mpi, language: str, arguments: list[str]) -> None:
     show = bool(arguments) and arguments[0] in ("--show", "-show")
-    line = mpi.compiler(language, arguments[1:] if show else arguments, show)
+    if show:
+        arguments = arguments[1:]
+    if mpi.library.exists():
+        arguments = [*mpi.plait_flags(arguments), *arguments]
+    elif mpis.links(arguments):
+        print(f"plait: linked without libplait, which is not built for this MPI yet; type: make MPI={mpi.name}", file=sys.stderr)
+    line = mpi.compiler(language, arguments, show)
     raise typer.Exit(subprocess.run(line, check=False).returncode)
 
 
@@ -78,6 +84,7 @@ def run(
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="End the whole job after so long, with status 124.")] = None,
     env: Annotated[list[str] | None, typer.Option("--env", "-e", metavar="K=V", help="Set for every process; may be repeated.")] = None,
     stdin: Annotated[bool, typer.Option("--stdin", help="Hand our standard input to the first process.")] = False,
+    preload: Annotated[bool, typer.Option("--preload", help="Put libplait in front of the MPI of a program not linked with it.")] = False,
     dry: Annotated[bool, typer.Option("--show", help="Print the launch line instead.")] = False,
 ) -> None:
     settings = _pairs(env or [])
@@ -88,13 +95,14 @@ def run(
         raise MpiError(f"the timeout must be more than 0 s, not {timeout:g}")
     mpi = mpis.find(ctx.obj)
     if dry:
-        line, environment = launch.command(mpi, program, processes, threads, hosts, settings)
+        line, environment = launch.command(mpi, program, processes, threads, hosts, settings, preload=preload)
         print(*(f"{k}={v}" for k, v in environment.items() if os.environ.get(k) != v), *line)
         return
     if sys.stderr.isatty():
         settings.setdefault("PLAIT_PROGRESS", "1")
     try:
-        raise typer.Exit(launch.run(mpi, program, processes, threads, hosts, settings, timeout, stdin=stdin).returncode)
+        done = launch.run(mpi, program, processes, threads, hosts, settings, timeout, stdin=stdin, preload=preload)
+        raise typer.Exit(done.returncode)
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -40,6 +41,7 @@ def run(
     timeout: float | None = None,
     capture: bool = False,
     stdin: bool = False,
+    preload: bool = False,
 ) -> CompletedRun:
     """Runs `program` with `processes` x `threads`, spread evenly over `hosts` simulated nodes, and waits for its end.
 
@@ -47,7 +49,7 @@ def run(
     where the job cannot be started. After `timeout` seconds, and when interrupted, every process of the job is ended.
     """
     with tempfile.TemporaryDirectory(prefix="plait.", ignore_cleanup_errors=True) as scratch:
-        line, environment = command(mpi, program, processes, threads, hosts, env or {}, scratch, stdin)
+        line, environment = command(mpi, program, processes, threads, hosts, env or {}, scratch, stdin, preload)
         return _run(mpi, program[0], line, environment, timeout, capture, stdin)
 
 
@@ -95,6 +97,7 @@ def command(
     env: dict[str, str],
     scratch: str = "",
     stdin: bool = False,
+    preload: bool = False,
 ) -> tuple[list[str], dict[str, str]]:
     """The launch line and the whole environment for it."""
     for name, value in (("processes", processes), ("threads", threads), ("hosts", hosts)):
@@ -113,10 +116,18 @@ def command(
     environment = {**settings, **os.environ, **forced}
     exported = tuple({**settings, **forced})
     program = [_resolve(mpi, program[0]), *program[1:]]
+    # A shell in front of the program does what only its processes, not the launcher's, are to see.
+    script = 'exec "$0" "$@"'
     if not stdin:
         # Launchers leave processes a standard input that never ends: MPICH 5.0.2 and Intel MPI 2021.19 all but the first,
         # Open MPI 5.0.11 now and then the first. A program that reads it would wait for ever.
-        program = ["/bin/sh", "-c", 'exec "$0" "$@" </dev/null', *program]
+        script += " </dev/null"
+    if preload:
+        if not mpi.library.exists():
+            raise MpiError(f"libplait is not built for this MPI yet; type: make MPI={mpi.name}")
+        script = f"export LD_PRELOAD={shlex.quote(str(mpi.library))}${{LD_PRELOAD:+:$LD_PRELOAD}}; {script}"
+    if preload or not stdin:
+        program = ["/bin/sh", "-c", script, *program]
     line = mpi.launch(replace(job, exported=exported), program)
     return [*_sandbox(mpi, hosts), *line] if hosts > 1 else line, environment
 

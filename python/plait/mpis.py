@@ -91,7 +91,22 @@ class Mpi:
     def build(self) -> Path:
         return ROOT / "build" / self.name
 
+    @property
+    def library(self) -> Path:
+        """libplait.so; there once `make` has built it."""
+        return self.build / "lib" / "libplait.so"
+
     # -- compiling
+
+    def plait_flags(self, arguments: list[str]) -> list[str]:
+        """What plait adds in front of a compiler's `arguments`: its headers and, where they link, libplait.so."""
+        flags = [f"-I{ROOT / 'include'}"]
+        if links(arguments):
+            # Before everything else, the MPI too, or its functions would not be those that a program calls. A linker that
+            # drops libraries as not needed would drop one that comes before the objects.
+            folder = self.library.parent
+            flags += [f"-L{folder}", f"-Wl,-rpath,{folder}", "-Wl,--push-state,--no-as-needed", "-lplait", "-Wl,--pop-state"]
+        return flags
 
     def include_flags(self) -> list[str]:
         return []
@@ -230,9 +245,7 @@ class IntelMpi(Mpi):
         if not self.folder:
             return super().compiler(language, arguments, show)
         lib = self.folder / "lib"
-        linking = [f"-L{lib}", f"-Wl,-rpath,{lib}", "-lmpi"]
-        if {"-c", "-S", "-E", "-M", "-MM", "-fsyntax-only"} & set(arguments) or all(a.startswith("-") for a in arguments):
-            linking = []
+        linking = [f"-L{lib}", f"-Wl,-rpath,{lib}", "-lmpi"] if links(arguments) else []
         driver = os.environ.get("CC", "gcc") if language == "c" else os.environ.get("CXX", "g++")
         return [*(["echo"] if show else []), *driver.split(), *self.include_flags(), *arguments, *linking]
 
@@ -267,6 +280,12 @@ class IntelMpi(Mpi):
         if job.nodes:
             settings |= {"I_MPI_FABRICS": "shm:ofi", "FI_PROVIDER": "tcp"}
         return settings
+
+
+def links(arguments: list[str]) -> bool:
+    """Whether a compiler that is given these also links."""
+    only = {"-c", "-S", "-E", "-M", "-MM", "-fsyntax-only"} & set(arguments)
+    return not only and not all(a.startswith("-") for a in arguments)
 
 
 FAMILIES = {kind.family: kind for kind in (Mpich, OpenMpi, IntelMpi)}

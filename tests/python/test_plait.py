@@ -150,7 +150,11 @@ def test_signal_is_named_in_one_line(built):
     done = plait("run", "-n", 2, built / "ends", "signal", 1, status=None)
     assert done.returncode != 0
     assert done.stdout == ""
-    one_line(done, f"was ended by signal {int(signal.SIGILL)} (Illegal instruction)")
+    # MPICH's launcher, in one run of ten, names the other process, which wrote to it when it had begun to end the job.
+    other = f"was ended by signal {int(signal.SIGPIPE)} (Broken pipe)"
+    if not (MPI.name in ("mpich", "system") and other in done.stderr):
+        other = f"was ended by signal {int(signal.SIGILL)} (Illegal instruction)"
+    one_line(done, other)
 
 
 def test_abort_has_its_code(built, hosts):
