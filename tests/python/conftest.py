@@ -1,0 +1,4 @@
+import signal
+
+# Jobs that a shell starts in the background ignore SIGINT, and what they start inherits that; the tests send it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
