@@ -36,6 +36,19 @@ def test_program_checks_itself(name, says, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_reads_by_io_uring(tmp_path):
+    """2 x 1"""
+    program = MPI.build / "bin" / "uring_read"
+    if not program.exists():
+        pytest.skip("there is no liburing here")
+    line = [ROOT / "plait", "--mpi", MPI.name, "run", "-n", 2, "--timeout", 30, program, tmp_path / "file"]
+    done = subprocess.run([str(word) for word in line], capture_output=True, text=True, timeout=120, check=False)
+    if done.returncode == 77:
+        pytest.skip(done.stdout.strip())
+    assert (done.returncode, done.stdout) == (0, "8 blocks of 65536 bytes and a message each for 2 processes: right\n")
+    assert not list(tmp_path.iterdir())
+
+
 def test_watchdog_names_the_poll_function_and_goes_on():
     """2 x 1"""
     done = run("slow_task", env=["PLAIT_WATCHDOG=0.2"])
