@@ -61,15 +61,43 @@ int MPIX_Grequest_class_allocate(MPIX_Grequest_class greq_class, void* extra_sta
 
 #endif
 
-/* ---- Progress */
+/* ---- Streams: docs/stream.md */
 
 #if PLAIT_DECLARES_STREAMS
 
 typedef int MPIX_Stream;
 #define MPIX_STREAM_NULL ((MPIX_Stream)0x3c000000)
 
-/* One round of progress; with MPIX_STREAM_NULL on all generalized requests and on the MPI underneath. */
+int MPIX_Stream_create(MPI_Info info, MPIX_Stream* stream);
+int MPIX_Stream_free(MPIX_Stream* stream);
+int MPIX_Stream_comm_create(MPI_Comm comm, MPIX_Stream stream, MPI_Comm* newcomm);
+int MPIX_Stream_comm_create_multiplex(MPI_Comm comm, int count, MPIX_Stream array_of_streams[], MPI_Comm* newcomm);
+int MPIX_Comm_get_stream(MPI_Comm comm, int idx, MPIX_Stream* stream);
+
+int MPIX_Stream_send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, int source_stream_index,
+                     int dest_stream_index);
+int MPIX_Stream_isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, int source_stream_index,
+                      int dest_stream_index, MPI_Request* request);
+int MPIX_Stream_recv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, int source_stream_index,
+                     int dest_stream_index, MPI_Status* status);
+int MPIX_Stream_irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, int source_stream_index,
+                      int dest_stream_index, MPI_Request* request);
+int MPIX_Stream_send_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, int source_stream_index,
+                       int dest_stream_index);
+int MPIX_Stream_isend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, int source_stream_index,
+                        int dest_stream_index, MPI_Request* request);
+int MPIX_Stream_recv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, int source_stream_index,
+                       int dest_stream_index, MPI_Status* status);
+int MPIX_Stream_irecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, int source_stream_index,
+                        int dest_stream_index, MPI_Request* request);
+
+/* One round of progress on a stream; with MPIX_STREAM_NULL on everything that belongs to no stream: the MPI underneath,
+ * generalized requests, messages of processes that brought no stream. */
 int MPIX_Stream_progress(MPIX_Stream stream);
+/* Has a thread of plait's do so until stopped, for instance while the program computes and others access its windows. It
+ * sleeps while nothing is pending. */
+int MPIX_Start_progress_thread(MPIX_Stream stream);
+int MPIX_Stop_progress_thread(MPIX_Stream stream);
 
 #endif
 

@@ -170,7 +170,16 @@ void describe(const Request& r, std::string& text) {
   text += "a generalized request polled by " + symbol_of(reinterpret_cast<const void*>(as_grequest(r).call.poll));
 }
 
-constexpr RequestKind kKind{progress, done, retire, peek, free_early, cancel, block, describe};
+constexpr RequestKind kKind{.progress = progress,
+                            .done = done,
+                            .retire = retire,
+                            .peek = peek,
+                            .free = free_early,
+                            .cancel = cancel,
+                            .block = block,
+                            .start = nullptr,
+                            .communicator = [](const Request&) -> std::uint64_t { return 0; },
+                            .describe = describe};
 
 /// Polls those that `wanted` picks, one after the other. Each stays claimed until the next is found, so that the walk can
 /// go on behind it.

@@ -36,13 +36,19 @@ struct RequestKind {
   /// Blocks for some time until one of these, all that a call waits for, may be done; false where they have no way to do
   /// so together. Null: the kind never has.
   bool (*block)(std::span<Request*>, double seconds);
+  /// Starts a persistent one again. Null: the kind has none.
+  int (*start)(Request&);
+  /// The communicator whose error handler is told, as a number; 0: that of calls without one.
+  std::uint64_t (*communicator)(const Request&);
   /// What it waits for, for a person to read.
   void (*describe)(const Request&, std::string& text);
 };
 
 struct Request {
   const RequestKind* kind = nullptr;
-  std::uint32_t slot = 0;        ///< of the memory it lies in; never changes
+  std::uint32_t slot = 0;   ///< of the memory it lies in; never changes
+  bool persistent = false;  ///< retiring makes it inactive and keeps it
+  bool active = true;
   Request* next_free = nullptr;  ///< while it is unused
 };
 
@@ -53,7 +59,7 @@ extern std::atomic<bool> requests_used;
 
 namespace request {
 
-inline constexpr std::size_t kSlotBytes = 192;
+inline constexpr std::size_t kSlotBytes = 256;
 inline constexpr std::uint32_t kMaxSlots = std::uint32_t{1} << 28;
 
 /// A free slot, null when there is no memory. What it held before is undefined but for Request::slot.

@@ -33,7 +33,11 @@ class Batch {
     for (int i = 0; i < count; ++i) {
       if (Request* const r = mpi::ours(requests[i])) {
         require(r->kind, MPI_ERR_REQUEST);
-        all_ours_[n++] = {r, i};
+        if (r->active) {
+          all_ours_[n++] = {r, i};
+        } else {
+          any_inactive = true;
+        }
       } else {
         all_natives_[m] = requests[i];
         // The MPI writes errors only where it returns one, and MPICH 5.0.2 returns none after a handler of the program's.
@@ -45,7 +49,8 @@ class Batch {
     natives = all_natives_.first(m);
   }
 
-  std::span<Ours> ours;  ///< those left: `drop` takes out one that has ended
+  bool any_inactive = false;  ///< persistent requests of plait's that were not started: they are in none of the two
+  std::span<Ours> ours;       ///< those left: `drop` takes out one that has ended
   std::span<MPI_Request> natives;
 
   void drop(std::size_t at) {

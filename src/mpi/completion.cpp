@@ -3,7 +3,8 @@
 #include "mpi/completion.hpp"
 
 #include "mpi/batch.hpp"
-#include "mpi/progress.hpp"
+#include "mpi/communicator.hpp"
+#include "mpi/native.hpp"
 #include "mpi/waiting.hpp"
 
 namespace plait::mpi {
@@ -20,24 +21,46 @@ bool advance(Request& r) noexcept {
 }
 
 int retire(Request& r, MPI_Request* handle, MPI_Status* status) noexcept {
+  const bool stays = r.persistent;
   const int error = r.kind->retire(r, status);
-  *handle = MPI_REQUEST_NULL;
+  if (!stays) *handle = MPI_REQUEST_NULL;
   return error;
+}
+
+/// The same in a call on one request, which tells the error handler.
+int retire_alone(Request& r, MPI_Request* handle, MPI_Status* status) noexcept {
+  const std::uint64_t comm = r.kind->communicator(r);
+  return report_on(comm, retire(r, handle, status));
 }
 
 /// What a call on many requests returns, and for one of plait's whether the handler has to be told.
 struct Outcome {
   int native = MPI_SUCCESS;  ///< of the MPI's call, which has told the handler itself
   bool failed = false;       ///< one of plait's
+  std::uint64_t comm = 0;    ///< of the first of them that did
 
-  int end() const noexcept { return native != MPI_SUCCESS ? native : failed ? report(MPI_ERR_IN_STATUS) : MPI_SUCCESS; }
+  int end() const noexcept { return native != MPI_SUCCESS ? native : failed ? report_on(comm, MPI_ERR_IN_STATUS) : MPI_SUCCESS; }
 };
 
 /// Ends one of plait's in a call that has many.
 void retire_into(Request& r, MPI_Request* handle, MPI_Status* status, Outcome& outcome) noexcept {
+  const std::uint64_t comm = r.kind->communicator(r);
   const int error = retire(r, handle, status);
   if (status) status->MPI_ERROR = error;
-  outcome.failed |= error != MPI_SUCCESS;
+  if (error == MPI_SUCCESS || outcome.failed) return;
+  outcome.failed = true;
+  outcome.comm = comm;
+}
+
+/// Persistent ones that were not started count as complete in calls that wait for all.
+void empty_inactive(const Batch& batch, int count, const MPI_Request* requests, MPI_Status* statuses) {
+  if (!batch.any_inactive || statuses == MPI_STATUSES_IGNORE) return;
+  for (int i = 0; i < count; ++i) {
+    const Request* const r = ours(requests[i]);
+    if (!r || r->active) continue;
+    stream::set_empty(&statuses[i]);
+    statuses[i].MPI_ERROR = MPI_SUCCESS;
+  }
 }
 
 void take_native_statuses(Batch& batch, MPI_Status* statuses) {
@@ -52,20 +75,27 @@ void take_native_statuses(Batch& batch, MPI_Status* statuses) {
 int wait_one(MPI_Request* request, MPI_Status* status, const void* caller) {
   Request* r = ours(*request);
   require(r->kind, MPI_ERR_REQUEST);
+  if (lane::Operation* const o = stream::as_operation(*r); o && o->active) {
+    const std::uint64_t comm = r->kind->communicator(*r);
+    const bool stays = o->persistent;
+    const int error = stream::wait(*o, one(status), {"MPI_Wait", caller});
+    if (!stays) *request = MPI_REQUEST_NULL;
+    return report_on(comm, error);
+  }
   if (!advance(*r)) {
     Waiting waiting("MPI_Wait", caller, 1);
     do waiting.pause({&r, 1}, 0);
     while (!advance(*r));
   }
-  return report(retire(*r, request, one(status)));
+  return retire_alone(*r, request, one(status));
 }
 
 int test_one(MPI_Request* request, int* flag, MPI_Status* status) {
   Request& r = *ours(*request);
   require(r.kind, MPI_ERR_REQUEST);
   *flag = advance(r);
-  if (*flag) return report(retire(r, request, one(status)));
-  grequest::poll_orphans();
+  if (*flag) return retire_alone(r, request, one(status));
+  move_rest();
   return MPI_SUCCESS;
 }
 
@@ -78,8 +108,51 @@ int get_status_one(MPI_Request request, int* flag, MPI_Status* status) {
 
 // ---- all
 
+/// Nothing but messages of one endpoint (and null handles): waited for one after the other, since a round of the endpoint
+/// moves them all.
+bool of_one_endpoint(int count, const MPI_Request* requests) {
+  const lane::Endpoint* endpoint = nullptr;
+  for (int i = 0; i < count; ++i) {
+    if (requests[i] == MPI_REQUEST_NULL) continue;
+    Request* const r = ours(requests[i]);
+    if (!r) return false;
+    if (stream::is_completed(*r)) continue;
+    const lane::Operation* const o = stream::as_operation(*r);
+    if (!o || !o->active || (endpoint && o->endpoint != endpoint)) return false;
+    endpoint = o->endpoint;
+  }
+  return true;
+}
+
+int wait_messages(int count, MPI_Request* requests, MPI_Status* statuses, const void* caller) {
+  Outcome outcome;
+  transport::flush_network();
+  for (int i = 0; i < count; ++i) {
+    MPI_Status* const status = at(statuses, i);
+    Request* const r = ours(requests[i]);
+    if (!r || stream::is_completed(*r)) {
+      requests[i] = MPI_REQUEST_NULL;
+      if (status) {
+        stream::set_empty(status);
+        status->MPI_ERROR = MPI_SUCCESS;
+      }
+      continue;
+    }
+    lane::Operation& o = *stream::as_operation(*r);
+    const std::uint64_t comm = o.context->handle;
+    const bool stays = o.persistent;
+    const int error = stream::wait(o, status, {"MPI_Waitall", caller});
+    if (!stays) requests[i] = MPI_REQUEST_NULL;
+    if (status) status->MPI_ERROR = error;
+    if (error != MPI_SUCCESS && !outcome.failed) outcome = {MPI_SUCCESS, true, comm};
+  }
+  return outcome.end();
+}
+
 int wait_all(int count, MPI_Request* requests, MPI_Status* statuses, const void* caller) {
+  if (of_one_endpoint(count, requests)) return wait_messages(count, requests, statuses, caller);
   Batch batch(count, requests, statuses != MPI_STATUSES_IGNORE);
+  empty_inactive(batch, count, requests, statuses);
   Waiting waiting("MPI_Waitall", caller, count);
   Outcome outcome;
   bool natives_done = batch.natives.empty();
@@ -114,8 +187,9 @@ int test_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) 
   *flag = 1;
   for (const Ours& o : batch.ours) *flag &= advance(*o.request) ? 1 : 0;
   if (!*flag) {
-    grequest::poll_orphans();
-    return batch.natives.empty() ? MPI_SUCCESS : progress_native();  // nothing may end yet, but the MPI has to move too
+    // Nothing may end yet, but the MPI has to move too. Not by PMPI_Request_get_status: in MPICH that ends persistent ones.
+    move_rest();
+    return MPI_SUCCESS;
   }
   if (!batch.natives.empty()) {
     outcome.native = PMPI_Testall(batch.native_count(), batch.natives.data(), flag, batch.native_statuses());
@@ -123,6 +197,7 @@ int test_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) 
     if (!*flag && outcome.native == MPI_SUCCESS) return MPI_SUCCESS;
     take_native_statuses(batch, statuses);
   }
+  empty_inactive(batch, count, requests, statuses);
   for (const auto& [request, index] : batch.ours) retire_into(*request, &requests[index], at(statuses, index), outcome);
   return outcome.end();
 }
@@ -134,18 +209,18 @@ bool any_round(Batch& batch, MPI_Request* requests, int* index, MPI_Status* stat
   for (const auto& [request, i] : batch.ours) {
     if (!advance(*request)) continue;
     *index = i;
-    error = report(retire(*request, &requests[i], one(status)));
+    error = retire_alone(*request, &requests[i], one(status));
     return true;
   }
-  if (batch.natives.empty()) return false;
   int flag = 0;
   int which = MPI_UNDEFINED;
   // To a status of our own: with nothing active among its requests the MPI would write an empty one.
   MPI_Status found;
   error = PMPI_Testany(batch.native_count(), batch.natives.data(), &which, &flag, &found);
   batch.put_back(requests);
-  if (error == MPI_SUCCESS && flag && which == MPI_UNDEFINED) batch.natives = {};  // none is active
-  if (error == MPI_SUCCESS && (!flag || which == MPI_UNDEFINED)) return false;
+  const bool none_active = error == MPI_SUCCESS && flag && which == MPI_UNDEFINED;
+  if (none_active) batch.natives = {};
+  if (error == MPI_SUCCESS && (!flag || which == MPI_UNDEFINED) && !(none_active && batch.ours.empty())) return false;
   *index = which == MPI_UNDEFINED ? MPI_UNDEFINED : batch.place(which);
   if (one(status)) {
     found.MPI_ERROR = status->MPI_ERROR;
@@ -168,7 +243,7 @@ int test_any(int count, MPI_Request* requests, int* index, int* flag, MPI_Status
   *flag = any_round(batch, requests, index, status, error);
   if (!*flag) {
     *index = MPI_UNDEFINED;
-    grequest::poll_orphans();
+    move_rest();
   }
   return error;
 }
@@ -183,12 +258,12 @@ void some_round(Batch& batch, MPI_Request* requests, int* outcount, int* indices
     retire_into(*request, &requests[index], at(statuses, *outcount), outcome);
     indices[(*outcount)++] = index;
   }
-  if (batch.natives.empty()) return;
   int n = 0;
   outcome.native = PMPI_Testsome(batch.native_count(), batch.natives.data(), &n, batch.native_indices(), batch.native_statuses());
   batch.put_back(requests);
   if (n == MPI_UNDEFINED) {
-    batch.natives = {};  // none is active
+    if (batch.ours.empty() && *outcount == 0) *outcount = MPI_UNDEFINED;  // nothing is active
+    batch.natives = {};                                                   // none is active
     return;
   }
   for (int i = 0; i < n; ++i) {
@@ -203,7 +278,7 @@ int wait_some(int count, MPI_Request* requests, int* outcount, int* indices, MPI
   Outcome outcome;
   for (;;) {
     some_round(batch, requests, outcount, indices, statuses, outcome);
-    if (*outcount > 0 || outcome.native != MPI_SUCCESS) return outcome.end();
+    if (*outcount != 0 || outcome.native != MPI_SUCCESS) return outcome.end();
     waiting.pause(batch.pointers(), batch.native_count());
   }
 }
@@ -212,8 +287,13 @@ int test_some(int count, MPI_Request* requests, int* outcount, int* indices, MPI
   Batch batch(count, requests, statuses != MPI_STATUSES_IGNORE);
   Outcome outcome;
   some_round(batch, requests, outcount, indices, statuses, outcome);
-  if (*outcount == 0) grequest::poll_orphans();
+  if (*outcount == 0) move_rest();
   return outcome.end();
+}
+
+int start_one(Request& r) {
+  require(r.kind && r.kind->start, MPI_ERR_REQUEST);
+  return report_on(r.kind->communicator(r), r.kind->start(r));
 }
 
 }  // namespace
@@ -221,56 +301,58 @@ int test_some(int count, MPI_Request* requests, int* outcount, int* indices, MPI
 
 #pragma GCC visibility push(default)
 
+using plait::mpi::asking;
+using plait::mpi::blocking;
 using plait::mpi::has_ours;
 using plait::mpi::is_ours;
 using plait::mpi::returning;
 
 extern "C" int MPI_Wait(MPI_Request* request, MPI_Status* status) {
-  if (!is_ours(request)) return PMPI_Wait(request, status);
+  if (!is_ours(request)) return blocking([&] { return PMPI_Wait(request, status); });
   const void* const caller = __builtin_return_address(0);
   return returning([&] { return plait::mpi::wait_one(request, status, caller); });
 }
 
 extern "C" int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
-  if (!is_ours(request)) return PMPI_Test(request, flag, status);
+  if (!is_ours(request)) return asking([&] { return PMPI_Test(request, flag, status); });
   return returning([&] { return plait::mpi::test_one(request, flag, status); });
 }
 
 extern "C" int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
-  if (!is_ours(&request)) return PMPI_Request_get_status(request, flag, status);
+  if (!is_ours(&request)) return asking([&] { return PMPI_Request_get_status(request, flag, status); });
   return returning([&] { return plait::mpi::get_status_one(request, flag, status); });
 }
 
 extern "C" int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
-  if (!has_ours(count, requests)) return PMPI_Waitall(count, requests, statuses);
+  if (!has_ours(count, requests)) return blocking([&] { return PMPI_Waitall(count, requests, statuses); });
   const void* const caller = __builtin_return_address(0);
   return returning([&] { return plait::mpi::wait_all(count, requests, statuses, caller); });
 }
 
 extern "C" int MPI_Testall(int count, MPI_Request requests[], int* flag, MPI_Status statuses[]) {
-  if (!has_ours(count, requests)) return PMPI_Testall(count, requests, flag, statuses);
+  if (!has_ours(count, requests)) return asking([&] { return PMPI_Testall(count, requests, flag, statuses); });
   return returning([&] { return plait::mpi::test_all(count, requests, flag, statuses); });
 }
 
 extern "C" int MPI_Waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
-  if (!has_ours(count, requests)) return PMPI_Waitany(count, requests, index, status);
+  if (!has_ours(count, requests)) return blocking([&] { return PMPI_Waitany(count, requests, index, status); });
   const void* const caller = __builtin_return_address(0);
   return returning([&] { return plait::mpi::wait_any(count, requests, index, status, caller); });
 }
 
 extern "C" int MPI_Testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
-  if (!has_ours(count, requests)) return PMPI_Testany(count, requests, index, flag, status);
+  if (!has_ours(count, requests)) return asking([&] { return PMPI_Testany(count, requests, index, flag, status); });
   return returning([&] { return plait::mpi::test_any(count, requests, index, flag, status); });
 }
 
 extern "C" int MPI_Waitsome(int count, MPI_Request requests[], int* outcount, int indices[], MPI_Status statuses[]) {
-  if (!has_ours(count, requests)) return PMPI_Waitsome(count, requests, outcount, indices, statuses);
+  if (!has_ours(count, requests)) return blocking([&] { return PMPI_Waitsome(count, requests, outcount, indices, statuses); });
   const void* const caller = __builtin_return_address(0);
   return returning([&] { return plait::mpi::wait_some(count, requests, outcount, indices, statuses, caller); });
 }
 
 extern "C" int MPI_Testsome(int count, MPI_Request requests[], int* outcount, int indices[], MPI_Status statuses[]) {
-  if (!has_ours(count, requests)) return PMPI_Testsome(count, requests, outcount, indices, statuses);
+  if (!has_ours(count, requests)) return asking([&] { return PMPI_Testsome(count, requests, outcount, indices, statuses); });
   return returning([&] { return plait::mpi::test_some(count, requests, outcount, indices, statuses); });
 }
 
@@ -280,7 +362,8 @@ extern "C" int MPI_Request_free(MPI_Request* request) {
     plait::Request& r = *plait::mpi::ours(*request);
     plait::mpi::require(r.kind, MPI_ERR_REQUEST);
     *request = MPI_REQUEST_NULL;
-    return plait::mpi::report(r.kind->free(r));
+    const std::uint64_t comm = r.kind->communicator(r);
+    return plait::mpi::report_on(comm, r.kind->free(r));
   });
 }
 
@@ -289,7 +372,25 @@ extern "C" int MPI_Cancel(MPI_Request* request) {
   return returning([&] {
     plait::Request& r = *plait::mpi::ours(*request);
     plait::mpi::require(r.kind, MPI_ERR_REQUEST);
-    return plait::mpi::report(r.kind->cancel(r));
+    const std::uint64_t comm = r.kind->communicator(r);
+    return plait::mpi::report_on(comm, r.kind->cancel(r));
+  });
+}
+
+extern "C" int MPI_Start(MPI_Request* request) {
+  if (!is_ours(request)) return PMPI_Start(request);
+  return returning([&] { return plait::mpi::start_one(*plait::mpi::ours(*request)); });
+}
+
+extern "C" int MPI_Startall(int count, MPI_Request requests[]) {
+  if (!has_ours(count, requests)) return PMPI_Startall(count, requests);
+  return returning([&] {
+    int error = MPI_SUCCESS;
+    for (int i = 0; i < count && error == MPI_SUCCESS; ++i) {
+      plait::Request* const r = plait::mpi::ours(requests[i]);
+      error = r ? plait::mpi::start_one(*r) : PMPI_Start(&requests[i]);
+    }
+    return error;
   });
 }
 

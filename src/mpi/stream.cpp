@@ -1,18 +1,182 @@
-// The exported functions of streams.
+// The exported functions of streams and stream communicators.
+#include "stream/stream.hpp"
+
+#include <array>
+
 #include "grequest/grequest.hpp"
+#include "mpi/communicator.hpp"
 #include "mpi/error.hpp"
-#include "mpi/progress.hpp"
+#include "mpi/native.hpp"
 #include "plait/mpix.h"
+#include "stream/message.hpp"
+
+namespace plait::mpi {
+namespace {
+
+using stream::Communicator;
+using stream::Stream;
+
+/// What plait has that belongs to no stream.
+void progress_rest() {
+  grequest::poll_all();
+  static_cast<void>(stream::progress_shared());
+  static_cast<void>(transport::drive_network());
+}
+
+/// The same and the MPI's own, by the helper.
+void progress_all() {
+  progress_rest();
+  transport::poll_mpi();
+}
+
+Stream& stream_of(MPIX_Stream handle) {
+  Stream* const s = stream::find(handle);
+  require(s, MPI_ERR_ARG);
+  return *s;
+}
+
+/// A stream communicator; calls that name streams need one.
+Communicator& with_streams(MPI_Comm comm) {
+  Communicator* const c = stream::find_communicator(comm);
+  require(c, MPI_ERR_COMM);
+  return *c;
+}
+
+void create(MPI_Comm comm, std::span<const int> streams, bool multiplex, MPI_Comm* newcomm) {
+  require(newcomm, MPI_ERR_ARG);
+  try {
+    *newcomm = stream::create_communicator(comm, streams, multiplex);
+  } catch (const std::system_error&) {
+    throw MPIError{MPI_ERR_UNSUPPORTED_OPERATION, false};
+  }
+}
+
+}  // namespace
+}  // namespace plait::mpi
 
 #pragma GCC visibility push(default)
 
-extern "C" int MPIX_Stream_progress(MPIX_Stream stream) {
-  using namespace plait::mpi;
+using plait::mpi::guarded;
+using plait::mpi::on;
+using plait::mpi::on_returning;
+using plait::mpi::require;
+using plait::mpi::with_streams;
+
+extern "C" int MPIX_Stream_create(MPI_Info info, MPIX_Stream* stream) {
   return guarded([&] {
-    require(stream == MPIX_STREAM_NULL, MPI_ERR_ARG);
-    plait::grequest::poll_all();
-    plait::layout::check(progress_native());
+    static_cast<void>(info);
+    require(stream, MPI_ERR_ARG);
+    try {
+      *stream = plait::stream::create().handle;
+    } catch (const std::system_error&) {
+      throw plait::mpi::MPIError{MPI_ERR_UNSUPPORTED_OPERATION, false};
+    }
   });
+}
+
+extern "C" int MPIX_Stream_free(MPIX_Stream* stream) {
+  return guarded([&] {
+    require(stream, MPI_ERR_ARG);
+    plait::stream::Stream& s = plait::mpi::stream_of(*stream);
+    require(s.communicators == 0, MPI_ERR_ARG);
+    plait::stream::destroy(s);
+    *stream = MPIX_STREAM_NULL;
+  });
+}
+
+extern "C" int MPIX_Stream_comm_create(MPI_Comm comm, MPIX_Stream stream, MPI_Comm* newcomm) {
+  return on(comm, [&] { plait::mpi::create(comm, {&stream, 1}, false, newcomm); });
+}
+
+extern "C" int MPIX_Stream_comm_create_multiplex(MPI_Comm comm, int count, MPIX_Stream streams[], MPI_Comm* newcomm) {
+  return on(comm, [&] {
+    require(count >= 0, MPI_ERR_COUNT);
+    require(count == 0 || streams, MPI_ERR_ARG);
+    // Without any stream a process takes part through the one that all share.
+    const int none = MPIX_STREAM_NULL;
+    const std::span<const int> given = count > 0 ? std::span<const int>(streams, static_cast<std::size_t>(count)) : std::span(&none, 1);
+    plait::mpi::create(comm, given, true, newcomm);
+  });
+}
+
+extern "C" int MPIX_Comm_get_stream(MPI_Comm comm, int idx, MPIX_Stream* stream) {
+  return on(comm, [&] {
+    require(stream && idx >= 0, MPI_ERR_ARG);
+    const plait::stream::Communicator* const c = plait::stream::find_communicator(comm);
+    require(c || idx == 0, MPI_ERR_ARG);
+    require(!c || static_cast<std::size_t>(idx) < c->locals.size(), MPI_ERR_ARG);
+    *stream = c ? c->locals[static_cast<std::size_t>(idx)].stream : MPIX_STREAM_NULL;
+  });
+}
+
+#define PLAIT_STREAM_CALLS(SUFFIX, COUNT)                                                                                            \
+  extern "C" int MPIX_Stream_send##SUFFIX(const void* buf, COUNT count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,     \
+                                          int source_stream_index, int dest_stream_index) {                                          \
+    const plait::stream::Call call{"MPIX_Stream_send" #SUFFIX, __builtin_return_address(0)};                                         \
+    return on(comm, [&] {                                                                                                            \
+      require(dest_stream_index >= 0, MPI_ERR_ARG);                                                                                  \
+      plait::stream::send(with_streams(comm), source_stream_index, buf, count, datatype, {dest, tag, dest_stream_index},             \
+                          plait::stream::Mode::standard, call);                                                                      \
+    });                                                                                                                              \
+  }                                                                                                                                  \
+  extern "C" int MPIX_Stream_isend##SUFFIX(const void* buf, COUNT count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,    \
+                                           int source_stream_index, int dest_stream_index, MPI_Request* request) {                   \
+    return on(comm, [&] {                                                                                                            \
+      require(dest_stream_index >= 0, MPI_ERR_ARG);                                                                                  \
+      *request = plait::mpi::handle_of(plait::stream::isend(with_streams(comm), source_stream_index, buf, count, datatype,           \
+                                                            {dest, tag, dest_stream_index}, plait::stream::Mode::standard));         \
+    });                                                                                                                              \
+  }                                                                                                                                  \
+  extern "C" int MPIX_Stream_recv##SUFFIX(void* buf, COUNT count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,         \
+                                          int source_stream_index, int dest_stream_index, MPI_Status* status) {                      \
+    const plait::stream::Call call{"MPIX_Stream_recv" #SUFFIX, __builtin_return_address(0)};                                         \
+    return on_returning(comm, [&] {                                                                                                  \
+      require(source_stream_index >= -1, MPI_ERR_ARG);                                                                               \
+      return plait::stream::receive(with_streams(comm), dest_stream_index, buf, count, datatype, {source, tag, source_stream_index}, \
+                                    status, call);                                                                                   \
+    });                                                                                                                              \
+  }                                                                                                                                  \
+  extern "C" int MPIX_Stream_irecv##SUFFIX(void* buf, COUNT count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,        \
+                                           int source_stream_index, int dest_stream_index, MPI_Request* request) {                   \
+    return on(comm, [&] {                                                                                                            \
+      require(source_stream_index >= -1, MPI_ERR_ARG);                                                                               \
+      *request = plait::mpi::handle_of(                                                                                              \
+          plait::stream::ireceive(with_streams(comm), dest_stream_index, buf, count, datatype, {source, tag, source_stream_index})); \
+    });                                                                                                                              \
+  }
+
+PLAIT_STREAM_CALLS(, int)
+PLAIT_STREAM_CALLS(_c, MPI_Count)
+
+extern "C" int MPIX_Stream_progress(MPIX_Stream stream) {
+  return guarded([&] {
+    if (stream == MPIX_STREAM_NULL) {
+      plait::mpi::progress_rest();
+      plait::transport::poll_mpi_as_asked();
+      return;
+    }
+    plait::lane::Endpoint& endpoint = *plait::mpi::stream_of(stream).endpoint;
+    {
+      const plait::lane::Use use(endpoint);
+      static_cast<void>(endpoint.progress());
+    }
+    static_cast<void>(plait::transport::drive_network());
+  });
+}
+
+extern "C" int MPIX_Start_progress_thread(MPIX_Stream stream) {
+  return guarded([&] {
+    int level = MPI_THREAD_SINGLE;
+    plait::layout::check(PMPI_Query_thread(&level));
+    // A thread of ours would call an MPI that lets only one in.
+    require(level == MPI_THREAD_MULTIPLE || stream != MPIX_STREAM_NULL, MPI_ERR_UNSUPPORTED_OPERATION);
+    if (stream != MPIX_STREAM_NULL) static_cast<void>(plait::mpi::stream_of(stream));
+    require(plait::stream::start_progress(stream, plait::mpi::progress_all), MPI_ERR_OTHER);
+  });
+}
+
+extern "C" int MPIX_Stop_progress_thread(MPIX_Stream stream) {
+  return guarded([&] { require(plait::stream::stop_progress(stream), MPI_ERR_ARG); });
 }
 
 #pragma GCC visibility pop

@@ -9,6 +9,8 @@
 
 #include "base/symbol.hpp"
 #include "grequest/grequest.hpp"
+#include "lane/endpoint.hpp"
+#include "transport/packets.hpp"
 
 namespace plait::mpi {
 namespace {
@@ -16,6 +18,9 @@ namespace {
 /// How long a kind's own way of waiting may stay away at a time, in seconds: somebody else may complete a request too, and
 /// the watchdog may have to speak.
 constexpr double kAway = 0.1;
+
+/// Endpoints that the call does not wait for, and the MPI, are looked at every so many rounds.
+constexpr int kRoundsToOthers = 8;
 
 /// So many requests are named; of the others it says how many they are.
 constexpr std::size_t kNamed = 8;
@@ -40,6 +45,11 @@ bool alike(std::span<Request*> pending) noexcept {
 
 void Waiting::pause(std::span<Request*> pending, int natives) noexcept {
   grequest::poll_orphans();
+  if (++rounds_ % kRoundsToOthers == 0) {
+    if (lane::endpoints_exist()) static_cast<void>(lane::visit_neglected());
+    // Even where the call holds requests of the MPI's: if they are null or inactive, testing them moves nothing.
+    transport::poll_mpi();
+  }
   if (watchdog_.barks()) [[unlikely]]
     bark(pending, natives);
   const bool blocked =

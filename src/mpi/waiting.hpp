@@ -25,6 +25,7 @@ class Waiting {
   const char* call_;
   const void* caller_;
   int count_;
+  int rounds_ = 0;
   Watchdog watchdog_;
   Backoff backoff_;
 };

@@ -1,0 +1,279 @@
+// An endpoint: a serial context that sends and receives. Its lanes, its matching, and the work that moves its messages.
+//
+// One thread at a time uses an endpoint, in a Use; where several share it, a Use takes a lock. Others only visit it, to move
+// what is pending while its thread is elsewhere. What they touch without that is atomic: its inbox, and what lies in shared
+// memory (transport/ring.hpp).
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "base/biased_lock.hpp"
+#include "base/list.hpp"
+#include "base/parking.hpp"
+#include "lane/context.hpp"
+#include "lane/node.hpp"
+#include "lane/operation.hpp"
+#include "transport/network.hpp"
+#include "transport/ring.hpp"
+
+namespace plait::lane {
+
+/// The sending end of a lane.
+struct LaneOut {
+  std::int32_t process = -1;  ///< on another node, where the lane goes by the network; then there is no memory
+  transport::LaneMemory* memory = nullptr;
+  transport::EndpointMemory* receiver = nullptr;
+  std::uint32_t position = 0;  ///< cells written
+  std::uint32_t limit = 0;     ///< cells that may be written until `consumed` is looked at again
+  std::uint32_t blocks = 0;    ///< in flight, as far as is known
+  bool same_process = false;
+  bool listed = false;                        ///< among the endpoint's lanes with waiting sends
+  List<Operation, &Operation::link> waiting;  ///< sends that found no room, in order
+
+  /// A cell to write, or null where the ring is full.
+  [[nodiscard]] transport::Cell* cell() noexcept {
+    if (position == limit) [[unlikely]] {
+      if (!memory) return nullptr;
+      // acquire: the receiver has read what we are about to overwrite.
+      limit = memory->consumed.load(std::memory_order_acquire) + transport::kCells;
+      if (position == limit) return nullptr;
+    }
+    return &memory->cells[position % transport::kCells];
+  }
+  /// Hands over the cell.
+  void publish(transport::Cell& c, transport::Kind kind, std::size_t bytes) noexcept {
+    ++position;
+    // release: envelope, payload, and what they point to.
+    c.head.store(
+        std::uint64_t{position} << 32 | static_cast<std::uint32_t>(kind) << transport::kKindShift | static_cast<std::uint32_t>(bytes),
+        std::memory_order_release);
+    __builtin_prefetch(&memory->cells[(position + transport::kAhead) % transport::kCells], 1);
+    receiver->spot.wake_if_parked();
+  }
+};
+
+/// The receiving end.
+struct LaneIn {
+  transport::LaneMemory* memory = nullptr;
+  transport::EndpointMemory* sender = nullptr;
+  std::int32_t pid = 0;
+  std::uint32_t position = 0;  ///< cells emptied
+  bool same_process = false;
+};
+
+/// What came over the network for an endpoint: a record with its payload, or the end of a transfer.
+struct Arrival {
+  Arrival* next;
+  transport::Record record;
+  bool moved;  ///< the end of a transfer of record.operation
+  bool ok;
+};
+
+class Endpoint {
+ public:
+  Endpoint();
+  Endpoint(const Endpoint&) = delete;
+  Endpoint& operator=(const Endpoint&) = delete;
+
+  [[nodiscard]] Address address() const noexcept { return address_; }
+
+  /// The lane toward another endpoint, made at first use. Throws std::bad_alloc.
+  [[nodiscard]] LaneOut& lane_to(Address to);
+  /// The same over the network.
+  [[nodiscard]] LaneOut& lane_to_process(std::int32_t process);
+
+  /// A small contiguous message, at once if there is room. What nearly all small sends are.
+  [[nodiscard]] static bool send_inline(LaneOut& lane, std::uint32_t context, std::uint32_t source, std::int32_t tag, const void* data,
+                                        std::size_t bytes) noexcept;
+  /// The same over the network.
+  [[nodiscard]] static bool send_record(LaneOut& lane, std::uint32_t context, std::uint32_t source, std::int32_t tag, const void* data,
+                                        std::size_t bytes) noexcept;
+  /// Starts a send whose `out` is set. It may be complete on return.
+  void start_send(Operation& send) noexcept;
+  /// Starts a receive. It may be complete on return.
+  void start_receive(Operation& receive) noexcept;
+  /// Starts it with a message that a matched probe has taken out; the message is used up.
+  void start_receive(Operation& receive, Unexpected& message) noexcept;
+  /// Takes a receive back that has met no message: it is complete then. Else nothing.
+  void cancel(Operation& receive) noexcept;
+
+  /// Throws away what came for a communicator that is gone.
+  void discard(Context& context) noexcept;
+
+  /// One round of all there is to do; true if something moved.
+  bool progress() noexcept;
+  /// Is anything going on that needs this side's work to go on?
+  [[nodiscard]] bool busy() const noexcept { return !sending_.empty() || !offered_.empty() || !receiving_.empty(); }
+  /// Is anything started and not complete, and no thread waits here? Any thread; what it says may be old.
+  [[nodiscard]] bool neglected() const noexcept {
+    return unfinished_.load(std::memory_order_relaxed) > 0 && !attended_.load(std::memory_order_relaxed);
+  }
+  /// A thread waits here (and will look at what comes), or has ended to.
+  void attend(bool here) noexcept { attended_.store(here, std::memory_order_relaxed); }
+  /// For something that has come over the network. Any thread.
+  void put_into_inbox(Arrival& arrival) noexcept;
+  /// A round of progress by a thread that is not the endpoint's; false if that is inside, or nothing moved.
+  bool visit() noexcept;
+  /// Sleeps until somebody has written to this endpoint, for so long at most.
+  void park(std::chrono::nanoseconds longest) noexcept;
+  /// Ends a park(). Any thread.
+  void wake() noexcept { memory_->spot.wake_if_parked(); }
+  /// A receive would sooner fetch than sleep.
+  [[nodiscard]] bool impatient() const noexcept { return !receiving_.empty(); }
+
+  [[nodiscard]] Operation* make_operation() noexcept;
+  void retire(Operation& operation) noexcept;
+
+  /// For endpoints that several threads share; others do not lock.
+  bool shared = false;
+  std::mutex mutex;
+  BiasedLock guard;
+  /// The thread that is inside; to catch two in a debug build.
+  std::atomic<const void*> user{nullptr};
+
+ private:
+  void adopt_lanes() noexcept;
+  bool poll(LaneIn& lane) noexcept;
+  void take_cell(LaneIn& lane, const transport::Cell& cell, std::uint32_t kind_bytes) noexcept;
+  void take_message(LaneIn& lane, const transport::Cell& cell, transport::Kind kind, std::uint32_t bytes) noexcept;
+  void keep_or_drop(Context* context, LaneIn& lane, const transport::Cell& cell, transport::Kind kind, std::uint32_t bytes) noexcept;
+  static void drop(Unexpected& message) noexcept;
+  static void release_block(LaneIn& lane, transport::Block& block) noexcept;
+  void end_receive(Operation& receive) noexcept;
+
+  void start_with(Operation& receive, Unexpected& message) noexcept;
+  /// Which message a receive has met.
+  static void meet(Operation& receive, std::uint32_t source, std::int32_t tag, std::uint64_t bytes) noexcept;
+
+  void take_inbox() noexcept;
+  void take_arrival(const Arrival& arrival) noexcept;
+  void take_record(const transport::Record& record, const std::byte* payload) noexcept;
+  void keep_or_drop_record(Context* context, const transport::Record& record, const std::byte* payload) noexcept;
+  void take_answer(const transport::Record& record) noexcept;
+  void end_transfer(Operation& operation, bool ok) noexcept;
+  void accept_remote(Operation& receive, std::int32_t process, std::uint32_t operation) noexcept;
+  [[nodiscard]] static bool write_record(Operation& send) noexcept;
+
+  void count_unfinished(int more) noexcept {
+    // relaxed, and no read-modify-write: only the endpoint's user writes.
+    unfinished_.store(unfinished_.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+  }
+
+  void accept(Operation& receive, LaneIn& lane, std::uint32_t source, std::int32_t tag, const transport::Offer& offer) noexcept;
+  static void copy_from_thread(Operation& receive, const transport::Offer& offer) noexcept;
+  void take_chunk(LaneIn& lane, const transport::Cell& cell, std::uint32_t bytes) noexcept;
+  [[nodiscard]] bool pull(Operation& receive) noexcept;
+  static void fetch(Operation& receive, std::uint64_t begin, std::uint64_t bytes) noexcept;
+  void finish_rendezvous(Operation& receive) noexcept;
+
+  struct OwnBlock {
+    transport::Block* block;
+    std::uint64_t offset;
+    LaneOut* user;
+  };
+  struct OwnRendezvous {
+    transport::Rendezvous* rendezvous;
+    std::uint64_t offset;
+    bool held;  ///< by an operation
+  };
+  [[nodiscard]] OwnBlock* take_block(LaneOut& lane) noexcept;
+  [[nodiscard]] OwnBlock* make_block() noexcept;
+  static void give_back(OwnBlock& own) noexcept;
+  [[nodiscard]] OwnRendezvous* take_rendezvous() noexcept;
+
+  [[nodiscard]] bool write(Operation& send) noexcept;
+  [[nodiscard]] bool write_block(Operation& send, transport::Cell& cell) noexcept;
+  [[nodiscard]] bool write_offer(Operation& send, transport::Cell& cell) noexcept;
+  [[nodiscard]] bool push(Operation& send) noexcept;
+  void end_offer(Operation& send) noexcept;
+  void end_send(Operation& send) noexcept;
+  [[nodiscard]] bool work() noexcept;
+
+  transport::EndpointMemory* memory_;
+  Address address_;
+  std::vector<std::unique_ptr<LaneIn>> in_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<LaneOut>> out_;
+  std::vector<LaneOut*> sending_;                ///< lanes with waiting sends
+  List<Operation, &Operation::link> offered_;    ///< sends whose payload waits to be wanted
+  List<Operation, &Operation::link> receiving_;  ///< receives whose payload comes in chunks
+  std::vector<OwnBlock> blocks_;
+  std::vector<OwnRendezvous> rendezvous_;
+  std::size_t next_block_ = 0, next_rendezvous_ = 0;
+  Operation* free_ = nullptr;  ///< operations to use again
+  std::atomic<int> unfinished_{0};
+  std::atomic<bool> attended_{false};     ///< a hint
+  std::atomic<Arrival*> inbox_{nullptr};  ///< a stack: the last first
+};
+
+/// All endpoints of this process. Any thread.
+extern std::atomic<std::size_t> endpoints_made;
+/// Lanes of theirs inside the node. relaxed: a figure for people.
+extern std::atomic<std::size_t> lanes_made;
+[[nodiscard]] inline bool endpoints_exist() noexcept { return endpoints_made.load(std::memory_order_relaxed) > 0; }
+[[nodiscard]] bool any_neglected() noexcept;
+/// A round of those that are neglected; true if something moved.
+bool visit_neglected() noexcept;
+
+/// A thread's use of an endpoint, for the length of a call or of one round of it.
+class Use {
+ public:
+  explicit Use(Endpoint& endpoint) noexcept : endpoint_(endpoint) {
+    if (endpoint.shared) [[unlikely]] {
+      endpoint.mutex.lock();
+      return;
+    }
+#ifndef NDEBUG
+    catch_second();
+#endif
+    endpoint.guard.lock();
+  }
+  ~Use() {
+    if (endpoint_.shared) [[unlikely]] {
+      endpoint_.mutex.unlock();
+      return;
+    }
+    endpoint_.guard.unlock();
+#ifndef NDEBUG
+    endpoint_.user.store(nullptr, std::memory_order_relaxed);
+#endif
+  }
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
+
+ private:
+  Endpoint& endpoint_;
+#ifndef NDEBUG
+  void catch_second() noexcept;
+#endif
+};
+
+inline void Endpoint::meet(Operation& receive, std::uint32_t source, std::int32_t tag, std::uint64_t bytes) noexcept {
+  receive.from = source;
+  receive.with_tag = tag;
+  receive.wanted = bytes < receive.memory.bytes ? bytes : receive.memory.bytes;
+  if (bytes > receive.memory.bytes) receive.error = Error::truncated;
+}
+
+inline bool Endpoint::send_inline(LaneOut& lane, std::uint32_t context, std::uint32_t source, std::int32_t tag, const void* data,
+                                  std::size_t bytes) noexcept {
+  if (!lane.waiting.empty()) [[unlikely]]
+    return false;
+  transport::Cell* const c = lane.cell();
+  if (!c) [[unlikely]]
+    return false;
+  c->context = context;
+  c->source = source;
+  c->tag = tag;
+  copy_small(c->payload, static_cast<const std::byte*>(data), bytes);
+  lane.publish(*c, transport::Kind::kInline, bytes);
+  return true;
+}
+
+}  // namespace plait::lane

@@ -1,0 +1,46 @@
+#include "lane/memory.hpp"
+
+#include <cstring>
+
+namespace plait::lane {
+namespace {
+
+constexpr std::size_t kSmall = 64;
+
+void copy_bytes(std::byte* to, const std::byte* from, std::size_t n) noexcept {
+  if (n <= kSmall) {
+    copy_small(to, from, n);
+  } else {
+    std::memcpy(to, from, n);
+  }
+}
+
+}  // namespace
+
+void pack(const Memory& from, std::uint64_t begin, std::byte* to, std::size_t n) noexcept {
+  if (from.layout) {
+    layout::pack(from.buffer(), static_cast<std::int64_t>(begin), {to, n});
+  } else {
+    copy_bytes(to, from.at + begin, n);
+  }
+}
+
+void unpack(const std::byte* from, const Memory& to, std::uint64_t begin, std::size_t n) noexcept {
+  if (to.layout) {
+    layout::unpack({from, n}, to.buffer(), static_cast<std::int64_t>(begin));
+  } else {
+    copy_bytes(to.at + begin, from, n);
+  }
+}
+
+void copy(const Memory& from, const Memory& to, std::uint64_t n) noexcept {
+  if (!from.layout) {
+    unpack(from.at, to, 0, n);
+  } else if (!to.layout) {
+    pack(from, 0, to.at, n);
+  } else {
+    layout::copy(from.buffer(), 0, to.buffer(), 0, static_cast<std::int64_t>(n));
+  }
+}
+
+}  // namespace plait::lane

@@ -1,0 +1,155 @@
+// The MPI's own blocking calls that plait serves no other way: collectives, synchronisation of windows and files, making of
+// communicators. What plait has started has to move on while they block.
+#include "mpi/native.hpp"
+
+using plait::mpi::Blocking;
+
+#pragma GCC visibility push(default)
+
+#define PLAIT_BLOCKING(NAME, PARAMETERS, ARGUMENTS) \
+  extern "C" int MPI_##NAME PARAMETERS {            \
+    const Blocking blocking;                        \
+    return PMPI_##NAME ARGUMENTS;                   \
+  }
+
+// C is the type of counts, D that of displacements; both end in s where they are arrays.
+#define PLAIT_COLLECTIVES(S, C, D)                                                                                                         \
+  PLAIT_BLOCKING(Bcast##S, (void* buf, C n, MPI_Datatype t, int root, MPI_Comm c), (buf, n, t, root, c))                                   \
+  PLAIT_BLOCKING(Gather##S, (const void* s, C sn, MPI_Datatype st, void* r, C rn, MPI_Datatype rt, int root, MPI_Comm c),                  \
+                 (s, sn, st, r, rn, rt, root, c))                                                                                          \
+  PLAIT_BLOCKING(Gatherv##S,                                                                                                               \
+                 (const void* s, C sn, MPI_Datatype st, void* r, const C rns[], const D ds[], MPI_Datatype rt, int root, MPI_Comm c),      \
+                 (s, sn, st, r, rns, ds, rt, root, c))                                                                                     \
+  PLAIT_BLOCKING(Scatter##S, (const void* s, C sn, MPI_Datatype st, void* r, C rn, MPI_Datatype rt, int root, MPI_Comm c),                 \
+                 (s, sn, st, r, rn, rt, root, c))                                                                                          \
+  PLAIT_BLOCKING(Scatterv##S,                                                                                                              \
+                 (const void* s, const C sns[], const D ds[], MPI_Datatype st, void* r, C rn, MPI_Datatype rt, int root, MPI_Comm c),      \
+                 (s, sns, ds, st, r, rn, rt, root, c))                                                                                     \
+  PLAIT_BLOCKING(Allgather##S, (const void* s, C sn, MPI_Datatype st, void* r, C rn, MPI_Datatype rt, MPI_Comm c),                         \
+                 (s, sn, st, r, rn, rt, c))                                                                                                \
+  PLAIT_BLOCKING(Allgatherv##S, (const void* s, C sn, MPI_Datatype st, void* r, const C rns[], const D ds[], MPI_Datatype rt, MPI_Comm c), \
+                 (s, sn, st, r, rns, ds, rt, c))                                                                                           \
+  PLAIT_BLOCKING(Alltoall##S, (const void* s, C sn, MPI_Datatype st, void* r, C rn, MPI_Datatype rt, MPI_Comm c),                          \
+                 (s, sn, st, r, rn, rt, c))                                                                                                \
+  PLAIT_BLOCKING(                                                                                                                          \
+      Alltoallv##S,                                                                                                                        \
+      (const void* s, const C sns[], const D sds[], MPI_Datatype st, void* r, const C rns[], const D rds[], MPI_Datatype rt, MPI_Comm c),  \
+      (s, sns, sds, st, r, rns, rds, rt, c))                                                                                               \
+  PLAIT_BLOCKING(Alltoallw##S,                                                                                                             \
+                 (const void* s, const C sns[], const D sds[], const MPI_Datatype sts[], void* r, const C rns[], const D rds[],            \
+                  const MPI_Datatype rts[], MPI_Comm c),                                                                                   \
+                 (s, sns, sds, sts, r, rns, rds, rts, c))                                                                                  \
+  PLAIT_BLOCKING(Reduce##S, (const void* s, void* r, C n, MPI_Datatype t, MPI_Op op, int root, MPI_Comm c), (s, r, n, t, op, root, c))     \
+  PLAIT_BLOCKING(Allreduce##S, (const void* s, void* r, C n, MPI_Datatype t, MPI_Op op, MPI_Comm c), (s, r, n, t, op, c))                  \
+  PLAIT_BLOCKING(Reduce_scatter##S, (const void* s, void* r, const C ns[], MPI_Datatype t, MPI_Op op, MPI_Comm c), (s, r, ns, t, op, c))   \
+  PLAIT_BLOCKING(Reduce_scatter_block##S, (const void* s, void* r, C n, MPI_Datatype t, MPI_Op op, MPI_Comm c), (s, r, n, t, op, c))       \
+  PLAIT_BLOCKING(Scan##S, (const void* s, void* r, C n, MPI_Datatype t, MPI_Op op, MPI_Comm c), (s, r, n, t, op, c))                       \
+  PLAIT_BLOCKING(Exscan##S, (const void* s, void* r, C n, MPI_Datatype t, MPI_Op op, MPI_Comm c), (s, r, n, t, op, c))                     \
+  PLAIT_BLOCKING(Neighbor_allgather##S, (const void* s, C sn, MPI_Datatype st, void* r, C rn, MPI_Datatype rt, MPI_Comm c),                \
+                 (s, sn, st, r, rn, rt, c))                                                                                                \
+  PLAIT_BLOCKING(Neighbor_allgatherv##S,                                                                                                   \
+                 (const void* s, C sn, MPI_Datatype st, void* r, const C rns[], const D ds[], MPI_Datatype rt, MPI_Comm c),                \
+                 (s, sn, st, r, rns, ds, rt, c))                                                                                           \
+  PLAIT_BLOCKING(Neighbor_alltoall##S, (const void* s, C sn, MPI_Datatype st, void* r, C rn, MPI_Datatype rt, MPI_Comm c),                 \
+                 (s, sn, st, r, rn, rt, c))                                                                                                \
+  PLAIT_BLOCKING(                                                                                                                          \
+      Neighbor_alltoallv##S,                                                                                                               \
+      (const void* s, const C sns[], const D sds[], MPI_Datatype st, void* r, const C rns[], const D rds[], MPI_Datatype rt, MPI_Comm c),  \
+      (s, sns, sds, st, r, rns, rds, rt, c))                                                                                               \
+  PLAIT_BLOCKING(Neighbor_alltoallw##S,                                                                                                    \
+                 (const void* s, const C sns[], const MPI_Aint sds[], const MPI_Datatype sts[], void* r, const C rns[],                    \
+                  const MPI_Aint rds[], const MPI_Datatype rts[], MPI_Comm c),                                                             \
+                 (s, sns, sds, sts, r, rns, rds, rts, c))
+
+PLAIT_BLOCKING(Barrier, (MPI_Comm c), (c))
+PLAIT_COLLECTIVES(, int, int)
+#if MPI_VERSION >= 4
+PLAIT_COLLECTIVES(_c, MPI_Count, MPI_Aint)
+#endif
+
+// ---- communicators
+
+PLAIT_BLOCKING(Comm_create, (MPI_Comm c, MPI_Group g, MPI_Comm* made), (c, g, made))
+PLAIT_BLOCKING(Comm_create_group, (MPI_Comm c, MPI_Group g, int tag, MPI_Comm* made), (c, g, tag, made))
+PLAIT_BLOCKING(Comm_split, (MPI_Comm c, int color, int key, MPI_Comm* made), (c, color, key, made))
+PLAIT_BLOCKING(Comm_split_type, (MPI_Comm c, int type, int key, MPI_Info info, MPI_Comm* made), (c, type, key, info, made))
+PLAIT_BLOCKING(Intercomm_create, (MPI_Comm c, int leader, MPI_Comm peers, int remote, int tag, MPI_Comm* made),
+               (c, leader, peers, remote, tag, made))
+PLAIT_BLOCKING(Intercomm_merge, (MPI_Comm c, int high, MPI_Comm* made), (c, high, made))
+PLAIT_BLOCKING(Cart_create, (MPI_Comm c, int n, const int dims[], const int periods[], int reorder, MPI_Comm* made),
+               (c, n, dims, periods, reorder, made))
+PLAIT_BLOCKING(Cart_sub, (MPI_Comm c, const int remain[], MPI_Comm* made), (c, remain, made))
+PLAIT_BLOCKING(Graph_create, (MPI_Comm c, int n, const int index[], const int edges[], int reorder, MPI_Comm* made),
+               (c, n, index, edges, reorder, made))
+PLAIT_BLOCKING(Dist_graph_create,
+               (MPI_Comm c, int n, const int sources[], const int degrees[], const int targets[], const int weights[], MPI_Info info,
+                int reorder, MPI_Comm* made),
+               (c, n, sources, degrees, targets, weights, info, reorder, made))
+PLAIT_BLOCKING(Dist_graph_create_adjacent,
+               (MPI_Comm c, int in, const int sources[], const int inweights[], int out, const int targets[], const int outweights[],
+                MPI_Info info, int reorder, MPI_Comm* made),
+               (c, in, sources, inweights, out, targets, outweights, info, reorder, made))
+
+// ---- windows
+
+PLAIT_BLOCKING(Win_fence, (int assert, MPI_Win w), (assert, w))
+PLAIT_BLOCKING(Win_start, (MPI_Group g, int assert, MPI_Win w), (g, assert, w))
+PLAIT_BLOCKING(Win_complete, (MPI_Win w), (w))
+PLAIT_BLOCKING(Win_wait, (MPI_Win w), (w))
+PLAIT_BLOCKING(Win_lock, (int type, int rank, int assert, MPI_Win w), (type, rank, assert, w))
+PLAIT_BLOCKING(Win_lock_all, (int assert, MPI_Win w), (assert, w))
+PLAIT_BLOCKING(Win_unlock, (int rank, MPI_Win w), (rank, w))
+PLAIT_BLOCKING(Win_unlock_all, (MPI_Win w), (w))
+PLAIT_BLOCKING(Win_flush, (int rank, MPI_Win w), (rank, w))
+PLAIT_BLOCKING(Win_flush_all, (MPI_Win w), (w))
+PLAIT_BLOCKING(Win_flush_local, (int rank, MPI_Win w), (rank, w))
+PLAIT_BLOCKING(Win_flush_local_all, (MPI_Win w), (w))
+
+/// The helper looks for accesses from outside while there are windows.
+#define PLAIT_MAKES_WINDOW(NAME, PARAMETERS, ARGUMENTS)        \
+  extern "C" int MPI_##NAME PARAMETERS {                       \
+    const Blocking blocking;                                   \
+    const int error = PMPI_##NAME ARGUMENTS;                   \
+    if (error == MPI_SUCCESS) plait::stream::count_windows(1); \
+    return error;                                              \
+  }
+
+PLAIT_MAKES_WINDOW(Win_create, (void* base, MPI_Aint n, int unit, MPI_Info info, MPI_Comm c, MPI_Win* w), (base, n, unit, info, c, w))
+PLAIT_MAKES_WINDOW(Win_allocate, (MPI_Aint n, int unit, MPI_Info info, MPI_Comm c, void* base, MPI_Win* w), (n, unit, info, c, base, w))
+PLAIT_MAKES_WINDOW(Win_allocate_shared, (MPI_Aint n, int unit, MPI_Info info, MPI_Comm c, void* base, MPI_Win* w),
+                   (n, unit, info, c, base, w))
+PLAIT_MAKES_WINDOW(Win_create_dynamic, (MPI_Info info, MPI_Comm c, MPI_Win* w), (info, c, w))
+#if MPI_VERSION >= 4
+PLAIT_MAKES_WINDOW(Win_create_c, (void* base, MPI_Aint n, MPI_Aint unit, MPI_Info info, MPI_Comm c, MPI_Win* w),
+                   (base, n, unit, info, c, w))
+PLAIT_MAKES_WINDOW(Win_allocate_c, (MPI_Aint n, MPI_Aint unit, MPI_Info info, MPI_Comm c, void* base, MPI_Win* w),
+                   (n, unit, info, c, base, w))
+PLAIT_MAKES_WINDOW(Win_allocate_shared_c, (MPI_Aint n, MPI_Aint unit, MPI_Info info, MPI_Comm c, void* base, MPI_Win* w),
+                   (n, unit, info, c, base, w))
+#endif
+
+extern "C" int MPI_Win_free(MPI_Win* w) {
+  const Blocking blocking;
+  const int error = PMPI_Win_free(w);
+  if (error == MPI_SUCCESS) plait::stream::count_windows(-1);
+  return error;
+}
+
+// ---- files and other jobs
+
+PLAIT_BLOCKING(File_open, (MPI_Comm c, const char* name, int mode, MPI_Info info, MPI_File* f), (c, name, mode, info, f))
+PLAIT_BLOCKING(File_close, (MPI_File * f), (f))
+PLAIT_BLOCKING(File_set_size, (MPI_File f, MPI_Offset n), (f, n))
+PLAIT_BLOCKING(File_set_view, (MPI_File f, MPI_Offset d, MPI_Datatype e, MPI_Datatype t, const char* rep, MPI_Info info),
+               (f, d, e, t, rep, info))
+PLAIT_BLOCKING(File_sync, (MPI_File f), (f))
+PLAIT_BLOCKING(File_read_all, (MPI_File f, void* b, int n, MPI_Datatype t, MPI_Status* s), (f, b, n, t, s))
+PLAIT_BLOCKING(File_write_all, (MPI_File f, const void* b, int n, MPI_Datatype t, MPI_Status* s), (f, b, n, t, s))
+PLAIT_BLOCKING(File_read_at_all, (MPI_File f, MPI_Offset o, void* b, int n, MPI_Datatype t, MPI_Status* s), (f, o, b, n, t, s))
+PLAIT_BLOCKING(File_write_at_all, (MPI_File f, MPI_Offset o, const void* b, int n, MPI_Datatype t, MPI_Status* s), (f, o, b, n, t, s))
+PLAIT_BLOCKING(File_read_ordered, (MPI_File f, void* b, int n, MPI_Datatype t, MPI_Status* s), (f, b, n, t, s))
+PLAIT_BLOCKING(File_write_ordered, (MPI_File f, const void* b, int n, MPI_Datatype t, MPI_Status* s), (f, b, n, t, s))
+PLAIT_BLOCKING(Comm_accept, (const char* port, MPI_Info info, int root, MPI_Comm c, MPI_Comm* made), (port, info, root, c, made))
+PLAIT_BLOCKING(Comm_connect, (const char* port, MPI_Info info, int root, MPI_Comm c, MPI_Comm* made), (port, info, root, c, made))
+
+#pragma GCC visibility pop

@@ -1,0 +1,144 @@
+// MPI_Init, MPI_Init_thread and MPI_Finalize: the thread level that plait needs, and what it has open.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/backoff.hpp"
+#include "grequest/grequest.hpp"
+#include "lane/endpoint.hpp"
+#include "mpi/error.hpp"
+#include "mpi/native.hpp"
+#include "stream/helper.hpp"
+#include "stream/stream.hpp"
+#include "transport/packets.hpp"
+
+namespace plait::mpi {
+namespace {
+
+bool same(const char* one, const char* other) noexcept {
+  const char* const a = std::getenv(one);
+  const char* const b = std::getenv(other);
+  return a && b && std::strcmp(a, b) == 0;
+}
+
+/// What launchers say of a job whose processes are all on this node.
+bool one_node() noexcept {
+  if (!std::getenv("PMI_SIZE") && !std::getenv("OMPI_COMM_WORLD_SIZE") && !std::getenv("PMIX_RANK")) return true;  // no launcher
+  return same("MPI_LOCALNRANKS", "PMI_SIZE") || same("OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_SIZE");
+}
+
+/// The level to ask the MPI for. Between nodes any of the program's threads may have to call it; on one node none has to,
+/// and MPIs are faster without.
+int level_to_ask(int required) noexcept {
+  if (const char* const limit = std::getenv("PLAIT_THREAD_LEVEL"); limit && std::strcmp(limit, "serialized") == 0) {
+    return MPI_THREAD_SERIALIZED;
+  }
+  if (required == MPI_THREAD_MULTIPLE) return required;
+  return one_node() ? MPI_THREAD_SERIALIZED : MPI_THREAD_MULTIPLE;
+}
+
+int initialize(int* argc, char*** argv, int required, int* provided) noexcept {
+  int granted = MPI_THREAD_SINGLE;
+  const int error = PMPI_Init_thread(argc, argv, level_to_ask(required), &granted);
+  if (provided) *provided = granted;
+  if (error != MPI_SUCCESS) return error;
+  MPI_Comm world = MPI_COMM_NULL;
+  if (PMPI_Comm_dup(MPI_COMM_WORLD, &world) != MPI_SUCCESS) return MPI_SUCCESS;  // stream communicators stay inside nodes
+  PMPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN);
+  PMPI_Comm_set_name(world, "plait");
+  using transport::Pollers;
+  transport::set_pollers(granted == MPI_THREAD_MULTIPLE    ? Pollers::all
+                         : required <= MPI_THREAD_FUNNELED ? Pollers::this_one
+                                                           : Pollers::none,
+                         world);
+  stream::set_world(world, granted < MPI_THREAD_MULTIPLE);
+  return MPI_SUCCESS;
+}
+
+/// One round of all that plait has; true if something moved.
+bool move_all() noexcept {
+  const bool visited = lane::visit_neglected();
+  return transport::drive_network() || visited;
+}
+
+/// Messages that are complete for the program still have to arrive, as long as anybody receives: until all processes have
+/// come here with nothing left to send.
+void finish() noexcept {
+  const MPI_Comm world = stream::world();
+  if (world == MPI_COMM_NULL) return;
+  Backoff backoff;
+  const transport::Network* const network = transport::network();
+  while (network && network->pending()) {
+    if (!move_all()) backoff.pause();
+  }
+  MPI_Request all = MPI_REQUEST_NULL;
+  int done = 0;
+  {
+    const transport::Gate gate;
+    if (PMPI_Ibarrier(world, &all) != MPI_SUCCESS) return;
+  }
+  while (!done) {
+    const bool moved = move_all();
+    const transport::Gate gate;
+    if (PMPI_Test(&all, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) break;
+    if (!moved && !done) backoff.pause();
+  }
+  // Packets that nobody waits for may have been overtaken by the barrier. Some MPIs complain of those left.
+  constexpr int kQuietRounds = 200;
+  for (int quiet = 0; network && quiet < kQuietRounds; ++quiet) {
+    if (move_all()) quiet = 0;
+    backoff.pause();
+  }
+  stream::close_world();
+}
+
+/// With PLAIT_REPORT=1 each process says on stderr what it has taken for lanes.
+void report_lanes() noexcept {
+  const char* const asked = std::getenv("PLAIT_REPORT");
+  if (!asked || std::strcmp(asked, "1") != 0) return;
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  std::fprintf(stderr, "plait: rank %d: %zu endpoints, %zu lanes, %zu bytes of shared memory\n", rank, lane::endpoints_made.load(),
+               lane::lanes_made.load(), lane::endpoints_exist() ? lane::Node::get().region().taken() : 0);
+}
+
+}  // namespace
+
+namespace {
+
+/// A visit costs more than most of these calls.
+constexpr unsigned kEvery = 8;
+thread_local unsigned calls = 0;
+
+}  // namespace
+
+void move_meanwhile() noexcept {
+  transport::flush_network();
+  if (++calls % kEvery == 0) static_cast<void>(lane::visit_neglected());
+}
+
+void move_rest() noexcept {
+  grequest::poll_orphans();
+  if (++calls % kEvery != 0) return;
+  if (lane::endpoints_exist()) static_cast<void>(lane::visit_neglected());
+  transport::poll_mpi();
+}
+
+}  // namespace plait::mpi
+
+#pragma GCC visibility push(default)
+
+extern "C" int MPI_Init(int* argc, char*** argv) { return plait::mpi::initialize(argc, argv, MPI_THREAD_SINGLE, nullptr); }
+
+extern "C" int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  return plait::mpi::initialize(argc, argv, required, provided);
+}
+
+extern "C" int MPI_Finalize() {
+  plait::stream::stop_helper();
+  plait::mpi::finish();
+  plait::mpi::report_lanes();
+  return PMPI_Finalize();
+}
+
+#pragma GCC visibility pop

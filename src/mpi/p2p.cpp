@@ -1,0 +1,207 @@
+// The exported point-to-point calls. On a stream communicator they are plait's, on others the MPI's own.
+#include "mpi/communicator.hpp"
+#include "mpi/native.hpp"
+#include "stream/message.hpp"
+
+using plait::mpi::on;
+using plait::mpi::on_returning;
+using plait::stream::Communicator;
+using plait::stream::find_communicator;
+using plait::stream::kAnyStream;
+using plait::stream::Mode;
+
+#pragma GCC visibility push(default)
+
+#define PLAIT_CALLER __builtin_return_address(0)
+/// A blocking call of the MPI's own.
+#define PLAIT_NATIVE(CALL) plait::mpi::blocking([&] { return CALL; })
+
+// ---- blocking sends
+
+#define PLAIT_SEND(NAME, COUNT, MODE)                                                                                     \
+  extern "C" int MPI_##NAME(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {       \
+    Communicator* const c = find_communicator(comm);                                                                      \
+    if (!c) return PLAIT_NATIVE(PMPI_##NAME(buffer, count, type, dest, tag, comm));                                       \
+    const plait::stream::Call call{"MPI_" #NAME, PLAIT_CALLER};                                                           \
+    return on(comm, [&] { plait::stream::send(*c, 0, buffer, count, type, {dest, tag, kAnyStream}, Mode::MODE, call); }); \
+  }
+
+// ---- nonblocking and persistent sends
+
+#define PLAIT_ISEND(NAME, COUNT, FUNCTION, MODE)                                                                                          \
+  extern "C" int MPI_##NAME(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request* request) { \
+    Communicator* const c = find_communicator(comm);                                                                                      \
+    if (!c) return PMPI_##NAME(buffer, count, type, dest, tag, comm, request);                                                            \
+    return on(comm, [&] {                                                                                                                 \
+      *request = plait::mpi::handle_of(plait::stream::FUNCTION(*c, 0, buffer, count, type, {dest, tag, kAnyStream}, Mode::MODE));         \
+    });                                                                                                                                   \
+  }
+
+// ---- receives
+
+#define PLAIT_RECV(NAME, COUNT)                                                                                                       \
+  extern "C" int MPI_##NAME(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status* status) {   \
+    Communicator* const c = find_communicator(comm);                                                                                  \
+    if (!c) return PLAIT_NATIVE(PMPI_##NAME(buffer, count, type, source, tag, comm, status));                                         \
+    const plait::stream::Call call{"MPI_" #NAME, PLAIT_CALLER};                                                                       \
+    return on_returning(comm,                                                                                                         \
+                        [&] { return plait::stream::receive(*c, 0, buffer, count, type, {source, tag, kAnyStream}, status, call); }); \
+  }
+
+#define PLAIT_IRECV(NAME, COUNT, FUNCTION)                                                                                                \
+  extern "C" int MPI_##NAME(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request) {     \
+    Communicator* const c = find_communicator(comm);                                                                                      \
+    if (!c) return PMPI_##NAME(buffer, count, type, source, tag, comm, request);                                                          \
+    return on(comm,                                                                                                                       \
+              [&] { *request = plait::mpi::handle_of(plait::stream::FUNCTION(*c, 0, buffer, count, type, {source, tag, kAnyStream})); }); \
+  }
+
+// ---- both ways
+
+#define PLAIT_SENDRECV(NAME, COUNT)                                                                                                     \
+  extern "C" int MPI_##NAME(const void* sendbuf, COUNT sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,          \
+                            COUNT recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {       \
+    Communicator* const c = find_communicator(comm);                                                                                    \
+    if (!c) {                                                                                                                           \
+      return PLAIT_NATIVE(                                                                                                              \
+          PMPI_##NAME(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status));       \
+    }                                                                                                                                   \
+    const plait::stream::Call call{"MPI_" #NAME, PLAIT_CALLER};                                                                         \
+    const plait::stream::Exchange both{                                                                                                 \
+        sendbuf, sendcount, sendtype, {dest, sendtag, kAnyStream}, recvbuf, recvcount, recvtype, {source, recvtag, kAnyStream}, false}; \
+    return on_returning(comm, [&] { return plait::stream::send_receive(*c, both, status, call); });                                     \
+  }
+
+#define PLAIT_SENDRECV_REPLACE(NAME, COUNT)                                                                                              \
+  extern "C" int MPI_##NAME(void* buffer, COUNT count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, \
+                            MPI_Status* status) {                                                                                        \
+    Communicator* const c = find_communicator(comm);                                                                                     \
+    if (!c) return PLAIT_NATIVE(PMPI_##NAME(buffer, count, type, dest, sendtag, source, recvtag, comm, status));                         \
+    const plait::stream::Call call{"MPI_" #NAME, PLAIT_CALLER};                                                                          \
+    const plait::stream::Exchange both{                                                                                                  \
+        buffer, count, type, {dest, sendtag, kAnyStream}, buffer, count, type, {source, recvtag, kAnyStream}, true};                     \
+    return on_returning(comm, [&] { return plait::stream::send_receive(*c, both, status, call); });                                      \
+  }
+
+#define PLAIT_ISENDRECV(NAME, COUNT)                                                                                                    \
+  extern "C" int MPI_##NAME(const void* sendbuf, COUNT sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,          \
+                            COUNT recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {     \
+    Communicator* const c = find_communicator(comm);                                                                                    \
+    if (!c) {                                                                                                                           \
+      return PMPI_##NAME(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);    \
+    }                                                                                                                                   \
+    const plait::stream::Exchange both{                                                                                                 \
+        sendbuf, sendcount, sendtype, {dest, sendtag, kAnyStream}, recvbuf, recvcount, recvtype, {source, recvtag, kAnyStream}, false}; \
+    return on(comm, [&] { *request = plait::mpi::handle_of(plait::stream::isend_receive(*c, both)); });                                 \
+  }
+
+#define PLAIT_ISENDRECV_REPLACE(NAME, COUNT)                                                                                             \
+  extern "C" int MPI_##NAME(void* buffer, COUNT count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, \
+                            MPI_Request* request) {                                                                                      \
+    Communicator* const c = find_communicator(comm);                                                                                     \
+    if (!c) return PMPI_##NAME(buffer, count, type, dest, sendtag, source, recvtag, comm, request);                                      \
+    const plait::stream::Exchange both{                                                                                                  \
+        buffer, count, type, {dest, sendtag, kAnyStream}, buffer, count, type, {source, recvtag, kAnyStream}, true};                     \
+    return on(comm, [&] { *request = plait::mpi::handle_of(plait::stream::isend_receive(*c, both)); });                                  \
+  }
+
+#define PLAIT_ALL(SUFFIX, COUNT)                                 \
+  PLAIT_SEND(Send##SUFFIX, COUNT, standard)                      \
+  PLAIT_SEND(Bsend##SUFFIX, COUNT, buffered)                     \
+  PLAIT_SEND(Ssend##SUFFIX, COUNT, synchronous)                  \
+  PLAIT_SEND(Rsend##SUFFIX, COUNT, ready)                        \
+  PLAIT_ISEND(Isend##SUFFIX, COUNT, isend, standard)             \
+  PLAIT_ISEND(Ibsend##SUFFIX, COUNT, isend, buffered)            \
+  PLAIT_ISEND(Issend##SUFFIX, COUNT, isend, synchronous)         \
+  PLAIT_ISEND(Irsend##SUFFIX, COUNT, isend, ready)               \
+  PLAIT_ISEND(Send_init##SUFFIX, COUNT, send_init, standard)     \
+  PLAIT_ISEND(Bsend_init##SUFFIX, COUNT, send_init, buffered)    \
+  PLAIT_ISEND(Ssend_init##SUFFIX, COUNT, send_init, synchronous) \
+  PLAIT_ISEND(Rsend_init##SUFFIX, COUNT, send_init, ready)       \
+  PLAIT_RECV(Recv##SUFFIX, COUNT)                                \
+  PLAIT_IRECV(Irecv##SUFFIX, COUNT, ireceive)                    \
+  PLAIT_IRECV(Recv_init##SUFFIX, COUNT, receive_init)            \
+  PLAIT_SENDRECV(Sendrecv##SUFFIX, COUNT)                        \
+  PLAIT_SENDRECV_REPLACE(Sendrecv_replace##SUFFIX, COUNT)
+
+PLAIT_ALL(, int)
+#if MPI_VERSION >= 4
+PLAIT_ALL(_c, MPI_Count)
+PLAIT_ISENDRECV(Isendrecv, int)
+PLAIT_ISENDRECV(Isendrecv_c, MPI_Count)
+PLAIT_ISENDRECV_REPLACE(Isendrecv_replace, int)
+PLAIT_ISENDRECV_REPLACE(Isendrecv_replace_c, MPI_Count)
+#endif
+
+// ---- probes and matched receives
+
+extern "C" int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
+  Communicator* const c = find_communicator(comm);
+  if (!c) return PLAIT_NATIVE(PMPI_Probe(source, tag, comm, status));
+  const plait::stream::Call call{"MPI_Probe", PLAIT_CALLER};
+  return on(comm, [&] { plait::stream::wait_probe(*c, 0, {source, tag, kAnyStream}, status, call); });
+}
+
+extern "C" int MPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
+  Communicator* const c = find_communicator(comm);
+  if (!c) return plait::mpi::asking([&] { return PMPI_Iprobe(source, tag, comm, flag, status); });
+  return on(comm, [&] {
+    *flag = plait::stream::probe(*c, 0, {source, tag, kAnyStream}, status) ? 1 : 0;
+    if (!*flag) plait::mpi::move_rest();
+  });
+}
+
+extern "C" int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
+  Communicator* const c = find_communicator(comm);
+  if (!c) return PLAIT_NATIVE(PMPI_Mprobe(source, tag, comm, message, status));
+  const plait::stream::Call call{"MPI_Mprobe", PLAIT_CALLER};
+  return on(comm,
+            [&] { *message = plait::mpi::message_handle(plait::stream::wait_match(*c, 0, {source, tag, kAnyStream}, status, call)); });
+}
+
+extern "C" int MPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status) {
+  Communicator* const c = find_communicator(comm);
+  if (!c) return plait::mpi::asking([&] { return PMPI_Improbe(source, tag, comm, flag, message, status); });
+  return on(comm, [&] {
+    plait::Request* const found = plait::stream::match(*c, 0, {source, tag, kAnyStream}, status);
+    *flag = found ? 1 : 0;
+    if (found) {
+      *message = plait::mpi::message_handle(*found);
+    } else {
+      plait::mpi::move_rest();
+    }
+  });
+}
+
+#define PLAIT_MRECV(NAME, COUNT)                                                                                      \
+  extern "C" int MPI_##NAME(void* buffer, COUNT count, MPI_Datatype type, MPI_Message* message, MPI_Status* status) { \
+    plait::Request* const m = plait::mpi::our_message(*message);                                                      \
+    if (!m) return PLAIT_NATIVE(PMPI_##NAME(buffer, count, type, message, status));                                   \
+    const plait::stream::Call call{"MPI_" #NAME, PLAIT_CALLER};                                                       \
+    return on_returning(MPI_COMM_NULL, [&] {                                                                          \
+      plait::mpi::require(plait::stream::is_message(*m), MPI_ERR_REQUEST);                                            \
+      const int error = plait::stream::receive_matched(*m, buffer, count, type, status, call);                        \
+      *message = MPI_MESSAGE_NULL;                                                                                    \
+      return error;                                                                                                   \
+    });                                                                                                               \
+  }
+
+#define PLAIT_IMRECV(NAME, COUNT)                                                                                       \
+  extern "C" int MPI_##NAME(void* buffer, COUNT count, MPI_Datatype type, MPI_Message* message, MPI_Request* request) { \
+    plait::Request* const m = plait::mpi::our_message(*message);                                                        \
+    if (!m) return PMPI_##NAME(buffer, count, type, message, request);                                                  \
+    return on(MPI_COMM_NULL, [&] {                                                                                      \
+      plait::mpi::require(plait::stream::is_message(*m), MPI_ERR_REQUEST);                                              \
+      *request = plait::mpi::handle_of(plait::stream::ireceive_matched(*m, buffer, count, type));                       \
+      *message = MPI_MESSAGE_NULL;                                                                                      \
+    });                                                                                                                 \
+  }
+
+PLAIT_MRECV(Mrecv, int)
+PLAIT_IMRECV(Imrecv, int)
+#if MPI_VERSION >= 4
+PLAIT_MRECV(Mrecv_c, MPI_Count)
+PLAIT_IMRECV(Imrecv_c, MPI_Count)
+#endif
+
+#pragma GCC visibility pop

@@ -1,0 +1,338 @@
+// Making and finding stream communicators.
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <mutex>
+#include <numeric>
+#include <system_error>
+
+#include "lane/idle.hpp"
+#include "lane/remote.hpp"
+#include "layout/contents.hpp"
+#include "plait/mpix.h"
+#include "stream/handle_bits.hpp"
+#include "stream/stream.hpp"
+#include "transport/packets.hpp"
+
+namespace plait::stream {
+
+using layout::check;
+using layout::MPIError;
+
+constinit std::atomic<int> communicators{0};
+constinit std::atomic<int> tag_limit{32767};
+
+namespace {
+
+// ---- by handle: open addressing, read without a lock. Tables are replaced when they fill and never freed, for a reader may
+// still look into an old one; each is twice as large as the one before, so all old ones together are smaller than the last.
+
+constexpr std::uintptr_t kEmpty = 0, kGone = 1;  // no communicator's handle
+
+struct Slot {
+  std::atomic<std::uintptr_t> handle{kEmpty};
+  std::atomic<Communicator*> communicator{nullptr};
+};
+
+struct Table {
+  explicit Table(std::size_t count) : mask(count - 1), slots(new Slot[count]) {}
+  std::size_t mask;
+  std::unique_ptr<Slot[]> slots;
+  std::size_t used = 0;  ///< slots that are not empty; under the lock
+
+  static std::size_t hash(std::uintptr_t handle) noexcept { return (handle * 0x9E3779B97F4A7C15u) >> 32; }
+
+  [[nodiscard]] Communicator* find(std::uintptr_t handle) const noexcept {
+    for (std::size_t at = hash(handle);; ++at) {
+      const Slot& slot = slots[at & mask];
+      // acquire: the communicator was written before its handle.
+      const std::uintptr_t seen = slot.handle.load(std::memory_order_acquire);
+      if (seen == handle) return slot.communicator.load(std::memory_order_relaxed);
+      if (seen == kEmpty) return nullptr;
+    }
+  }
+  void insert(std::uintptr_t handle, Communicator* communicator) noexcept {
+    std::size_t at = hash(handle);
+    while (slots[at & mask].handle.load(std::memory_order_relaxed) > kGone) ++at;
+    Slot& slot = slots[at & mask];
+    if (slot.handle.load(std::memory_order_relaxed) == kEmpty) ++used;
+    slot.communicator.store(communicator, std::memory_order_relaxed);
+    slot.handle.store(handle, std::memory_order_release);
+  }
+  void erase(std::uintptr_t handle) noexcept {
+    for (std::size_t at = hash(handle);; ++at) {
+      Slot& slot = slots[at & mask];
+      const std::uintptr_t seen = slot.handle.load(std::memory_order_relaxed);
+      if (seen == handle) slot.handle.store(kGone, std::memory_order_relaxed);
+      if (seen == handle || seen == kEmpty) return;
+    }
+  }
+};
+
+std::mutex table_lock;
+std::atomic<Table*> current{nullptr};
+
+void enter(Communicator& c) {
+  const std::lock_guard guard(table_lock);
+  Table* table = current.load(std::memory_order_relaxed);
+  if (!table || 2 * (table->used + 1) > table->mask + 1) {
+    auto* const larger = new Table(table ? 2 * (table->mask + 1) : 64);
+    for (std::size_t i = 0; table && i <= table->mask; ++i) {
+      const std::uintptr_t handle = table->slots[i].handle.load(std::memory_order_relaxed);
+      if (handle > kGone) larger->insert(handle, table->slots[i].communicator.load(std::memory_order_relaxed));
+    }
+    current.store(larger, std::memory_order_release);
+    table = larger;
+  }
+  table->insert(to_bits(c.handle), &c);
+  communicators.fetch_add(1, std::memory_order_relaxed);
+}
+
+void leave(Communicator& c) noexcept {
+  const std::lock_guard guard(table_lock);
+  current.load(std::memory_order_relaxed)->erase(to_bits(c.handle));
+  communicators.fetch_sub(1, std::memory_order_relaxed);
+}
+
+// ---- making
+
+std::atomic<MPI_Comm> own_world{MPI_COMM_NULL};
+constinit std::atomic<bool> world_serialized{false};
+
+/// What each process tells the others of each of its endpoints.
+struct Card {
+  RegionName region;
+  std::uint64_t offset;
+  std::uint64_t node;  ///< hash of its name
+  std::uint32_t context;
+  std::uint32_t streams;  ///< that its process has, whatever they are attached to
+};
+
+/// Nodes are told apart by name, as MPIs do.
+std::uint64_t node_hash() {
+  char name[MPI_MAX_PROCESSOR_NAME] = {};
+  int length = 0;
+  check(PMPI_Get_processor_name(name, &length));
+  std::uint64_t hash = 0xCBF29CE484222325u;  // FNV-1a: the same in all processes
+  for (int i = 0; i < length; ++i) hash = (hash ^ static_cast<unsigned char>(name[i])) * 0x100000001B3u;
+  return hash;
+}
+
+/// Owns what is half made.
+struct Draft {
+  std::unique_ptr<Communicator> made = std::make_unique<Communicator>();
+  ~Draft() {
+    if (!made) return;
+    for (Local& l : made->locals) {
+      if (!l.context) continue;
+      if (l.context->id != 0) lane::remove_context(*l.context);
+      delete l.context;
+    }
+    if (made->handle != MPI_COMM_NULL) PMPI_Comm_free(&made->handle);
+  }
+};
+
+void attach(Communicator& c, std::span<const int> streams) {
+  c.locals.reserve(streams.size());
+  for (const int handle : streams) {
+    Stream* const s = handle == MPIX_STREAM_NULL ? nullptr : find(handle);
+    if (!s && handle != MPIX_STREAM_NULL) throw MPIError{MPI_ERR_ARG, false};
+    Local& local = c.locals.emplace_back();
+    local.stream = handle;
+    local.endpoint = s ? s->endpoint : &shared_endpoint();
+    local.context = new lane::Context;
+    local.context->endpoint = local.endpoint;
+    local.context->handle = to_bits(c.handle);
+    if (!lane::add_context(*local.context)) throw std::bad_alloc();
+  }
+}
+
+/// Does every process say so?
+bool all_agree(MPI_Comm comm, bool here) {
+  int mine = here ? 1 : 0;
+  int all = 0;
+  check(PMPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, comm));
+  return all == 1;
+}
+
+void number_endpoints(Communicator& c, const std::vector<int>& counts) {
+  c.first.resize(counts.size() + 1);
+  for (std::size_t r = 0; r < counts.size(); ++r) {
+    c.first[r + 1] = c.first[r] + static_cast<std::uint32_t>(counts[r]);
+    c.peers.resize(c.first[r + 1]);
+  }
+  auto rank_of = std::make_shared<std::vector<std::uint32_t>>();
+  for (std::size_t r = 0; r < counts.size() && c.multiplex; ++r) {
+    rank_of->insert(rank_of->end(), static_cast<std::size_t>(counts[r]), static_cast<std::uint32_t>(r));
+  }
+  for (std::size_t i = 0; i < c.locals.size(); ++i) {
+    c.locals[i].number = c.first[static_cast<std::size_t>(c.rank)] + static_cast<std::uint32_t>(i);
+    c.locals[i].lanes.resize(c.peers.size());
+    if (c.multiplex) c.locals[i].context->rank_of = rank_of;
+  }
+}
+
+std::vector<Card> exchange_cards(Communicator& c, const std::vector<int>& counts) {
+  std::vector<Card> mine;
+  mine.reserve(c.locals.size());
+  for (const Local& l : c.locals) {
+    mine.push_back(
+        {lane::Node::get().region().name(), l.endpoint->address().offset, node_hash(), l.context->id, static_cast<std::uint32_t>(count())});
+  }
+  std::vector<int> bytes(counts.size());
+  std::vector<int> places(counts.size());
+  for (std::size_t r = 0; r < counts.size(); ++r) {
+    bytes[r] = counts[r] * static_cast<int>(sizeof(Card));
+    places[r] = static_cast<int>(c.first[r] * sizeof(Card));
+  }
+  std::vector<Card> cards(c.peers.size());
+  check(PMPI_Allgatherv(mine.data(), static_cast<int>(mine.size() * sizeof(Card)), MPI_BYTE, cards.data(), bytes.data(), places.data(),
+                        MPI_BYTE, c.handle));
+  return cards;
+}
+
+/// Which ranks share memory with this one, both ways.
+std::vector<char> find_neighbours(const Communicator& c, const std::vector<Card>& cards) {
+  std::vector<char> here(static_cast<std::size_t>(c.size));
+  for (std::size_t r = 0; r < here.size(); ++r) {
+    const Card& card = cards[c.first[r]];
+    here[r] = card.node == cards[c.first[static_cast<std::size_t>(c.rank)]].node && lane::Node::get().attach(card.region) ? 1 : 0;
+  }
+  std::vector<char> there(here.size());
+  check(PMPI_Alltoall(here.data(), 1, MPI_CHAR, there.data(), 1, MPI_CHAR, c.handle));
+  for (std::size_t r = 0; r < here.size(); ++r) here[r] = here[r] && there[r] ? 1 : 0;
+  return here;
+}
+
+/// Ranks in MPI_COMM_WORLD.
+std::vector<int> find_processes(const Communicator& c) {
+  std::vector<int> ranks(static_cast<std::size_t>(c.size));
+  std::vector<int> found(ranks.size());
+  std::iota(ranks.begin(), ranks.end(), 0);
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Group all = MPI_GROUP_NULL;
+  check(PMPI_Comm_group(c.handle, &group));
+  check(PMPI_Comm_group(MPI_COMM_WORLD, &all));
+  const int error = PMPI_Group_translate_ranks(group, c.size, ranks.data(), all, found.data());
+  PMPI_Group_free(&group);
+  PMPI_Group_free(&all);
+  check(error);
+  return found;
+}
+
+/// How to reach every endpoint. False if one cannot be reached.
+bool find_ways(Communicator& c, const std::vector<Card>& cards) {
+  const std::vector<char> neighbours = find_neighbours(c, cards);
+  const std::vector<int> processes = find_processes(c);
+  bool all = true;
+  for (std::size_t r = 0; r < neighbours.size(); ++r) {
+    for (std::uint32_t i = c.first[r]; i < c.first[r + 1]; ++i) {
+      c.peers[i] = {{cards[i].region.pid, cards[i].offset}, neighbours[r] ? -1 : processes[r], cards[i].context};
+    }
+    if (neighbours[r]) continue;
+    const bool can = world() != MPI_COMM_NULL && processes[r] != MPI_UNDEFINED;
+    if (can) transport::open_packets(world(), lane::remote_sink, world_serialized.load(std::memory_order_relaxed));
+    all &= can;
+  }
+  return all;
+}
+
+/// Streams of this node against the cores that its processes may use, which may be bound apart. The cores are those of
+/// all nodes laid over each other, since nodes number theirs alike.
+void share_load(const Communicator& c, const std::vector<Card>& cards) {
+  cpu_set_t mine;
+  cpu_set_t all;
+  CPU_ZERO(&mine);
+  sched_getaffinity(0, sizeof mine, &mine);
+  check(PMPI_Allreduce(&mine, &all, sizeof mine, MPI_BYTE, MPI_BOR, c.handle));
+  std::map<std::int32_t, std::uint32_t> streams;
+  for (std::size_t i = 0; i < cards.size(); ++i) {
+    if (c.peers[i].process < 0) streams[cards[i].region.pid] = std::max(cards[i].streams, 1U);
+  }
+  const auto add = [](int sum, const auto& of_process) { return sum + static_cast<int>(of_process.second); };
+  lane::set_load(std::accumulate(streams.begin(), streams.end(), 0, add), CPU_COUNT(&all));
+}
+
+}  // namespace
+
+Communicator* look_up(MPI_Comm handle) noexcept {
+  const Table* const table = current.load(std::memory_order_acquire);
+  return table ? table->find(to_bits(handle)) : nullptr;
+}
+
+void set_world(MPI_Comm duplicate, bool serialized) noexcept {
+  own_world.store(duplicate, std::memory_order_relaxed);
+  world_serialized.store(serialized, std::memory_order_relaxed);
+}
+
+MPI_Comm world() noexcept { return own_world.load(std::memory_order_relaxed); }
+
+void close_world() noexcept {
+  transport::close_packets();
+  transport::set_pollers(transport::Pollers::none, MPI_COMM_NULL);
+  MPI_Comm w = own_world.exchange(MPI_COMM_NULL, std::memory_order_relaxed);
+  if (w != MPI_COMM_NULL) PMPI_Comm_free(&w);
+}
+
+MPI_Comm create_communicator(MPI_Comm parent, std::span<const int> streams, bool multiplex) {
+  Draft draft;
+  Communicator& c = *draft.made;
+  int inter = 0;
+  check(PMPI_Comm_test_inter(parent, &inter));
+  if (inter) throw MPIError{MPI_ERR_COMM, false};
+  check(PMPI_Comm_dup(parent, &c.handle));
+  check(PMPI_Comm_rank(c.handle, &c.rank));
+  check(PMPI_Comm_size(c.handle, &c.size));
+  void* largest = nullptr;
+  int found = 0;
+  check(PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&largest), &found));
+  if (found) tag_limit.store(*static_cast<int*>(largest), std::memory_order_relaxed);
+  c.multiplex = multiplex;
+  // Errors up to here leave the others waiting in a collective call, as they do in the MPI's own.
+  int error = MPI_SUCCESS;
+  try {
+    attach(c, streams);
+  } catch (const MPIError& e) {
+    error = e.code;
+  } catch (const std::bad_alloc&) {
+    error = MPI_ERR_NO_MEM;
+  } catch (const std::system_error&) {
+    error = MPI_ERR_UNSUPPORTED_OPERATION;
+  }
+  const int mine = error == MPI_SUCCESS ? static_cast<int>(streams.size()) : -1;
+  std::vector<int> counts(static_cast<std::size_t>(c.size));
+  check(PMPI_Allgather(&mine, 1, MPI_INT, counts.data(), 1, MPI_INT, c.handle));
+  if (std::ranges::find(counts, -1) != counts.end()) throw MPIError{error != MPI_SUCCESS ? error : MPI_ERR_OTHER, false};
+  const bool none = std::ranges::all_of(streams, [](int s) { return s == MPIX_STREAM_NULL; });
+  if (all_agree(c.handle, none)) {
+    MPI_Comm ordinary = c.handle;
+    c.handle = MPI_COMM_NULL;
+    return ordinary;
+  }
+  number_endpoints(c, counts);
+  const std::vector<Card> cards = exchange_cards(c, counts);
+  if (!all_agree(c.handle, find_ways(c, cards))) throw MPIError{MPI_ERR_UNSUPPORTED_OPERATION, false};
+  share_load(c, cards);
+  for (Local& l : c.locals) {
+    if (Stream* const s = find(l.stream)) ++s->communicators;
+  }
+  enter(c);
+  return draft.made.release()->handle;
+}
+
+void destroy_communicator(Communicator& c) noexcept {
+  leave(c);
+  for (Local& l : c.locals) {
+    if (Stream* const s = find(l.stream)) --s->communicators;
+    const lane::Use use(*l.endpoint);
+    l.endpoint->discard(*l.context);
+    l.context->handle = 0;
+    l.context->freed = true;
+    if (l.context->operations == 0) lane::delete_context(*l.context);
+  }
+  delete &c;
+}
+
+}  // namespace plait::stream

@@ -1,0 +1,80 @@
+#include "stream/hang.hpp"
+
+#include <mpi.h>
+
+#include <cstdio>
+#include <new>
+
+#include "base/symbol.hpp"
+#include "stream/handle_bits.hpp"
+
+namespace plait::stream {
+namespace {
+
+/// So many messages that wait unasked are named.
+constexpr int kNamed = 8;
+
+std::string name_of(const lane::Context& context) {
+  if (!context.handle) return "a communicator that was freed";
+  char name[MPI_MAX_OBJECT_NAME] = {};
+  int length = 0;
+  PMPI_Comm_get_name(from_bits<MPI_Comm>(context.handle), name, &length);
+  if (length > 0) return std::string("communicator ") + name;
+  char number[32];
+  std::snprintf(number, sizeof number, "communicator %#jx", static_cast<std::uintmax_t>(context.handle));
+  return number;
+}
+
+std::string rank_text(const lane::Context& context, std::uint32_t source) {
+  return "rank " + std::to_string(context.rank_of ? (*context.rank_of)[source] : source);
+}
+
+std::string tag_text(int tag) { return tag == lane::kAnyTag ? "any tag" : "tag " + std::to_string(tag); }
+
+std::string unexpected(const lane::Context& context) {
+  std::string text;
+  int n = 0;
+  for (const lane::Unexpected* u = context.first_unexpected(); u; u = lane::Context::next_unexpected(*u), ++n) {
+    if (n >= kNamed) continue;
+    text += (n ? ", " : "") + rank_text(context, u->source) + " with " + tag_text(u->tag) + " (" + std::to_string(u->bytes) + " bytes)";
+  }
+  if (n == 0) return "no message waits there unasked";
+  if (n > kNamed) text += " and " + std::to_string(n - kNamed) + " more";
+  return "unasked wait there messages from " + text;
+}
+
+}  // namespace
+
+void describe(const lane::Operation& o, std::string& text) {
+  const lane::Context& context = *o.context;
+  if (o.is_send) {
+    text += "a send of " + std::to_string(o.memory.bytes) + " bytes to rank " + std::to_string(o.to_rank) + " with " + tag_text(o.tag);
+  } else {
+    const bool one = o.end_source - o.first_source == 1;
+    text += "a receive from " + (one ? rank_text(context, o.first_source) : "any source") + " with " + tag_text(o.tag);
+  }
+  text += " on " + name_of(context);
+}
+
+void Hang::bark(Call call) const noexcept {
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  try {
+    std::string what;
+    if (operation_) {
+      describe(*operation_, what);
+    } else {
+      what = "a message from " + (envelope_->rank == MPI_ANY_SOURCE ? "any source" : "rank " + std::to_string(envelope_->rank)) + " with " +
+             tag_text(envelope_->tag == MPI_ANY_TAG ? lane::kAnyTag : envelope_->tag) + " on " + name_of(*context_);
+    }
+    char seconds[32];
+    std::snprintf(seconds, sizeof seconds, "%g", watchdog_->seconds());
+    const std::string text = "plait: rank " + std::to_string(rank) + " has been in " + call.name + ", called at " + symbol_of(call.caller) +
+                             ", for more than " + seconds + " s; it waits for " + what + "; " + unexpected(*context_) + "\n";
+    std::fputs(text.c_str(), stderr);  // in one piece, so that the words of several processes stay apart
+  } catch (const std::bad_alloc&) {
+    std::fputs("plait: a wait takes long, and there is no memory to say which\n", stderr);
+  }
+}
+
+}  // namespace plait::stream

@@ -1,0 +1,38 @@
+// PLAIT_WATCHDOG: what a call at an endpoint waits for, and what lies there unasked, told once when it takes too long.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/watchdog.hpp"
+#include "lane/context.hpp"
+#include "lane/operation.hpp"
+#include "stream/message.hpp"
+
+namespace plait::stream {
+
+/// "a receive from rank 3 with tag 7 on communicator MPI_COMM_WORLD".
+void describe(const lane::Operation& operation, std::string& text);
+
+class Hang {
+ public:
+  explicit Hang(const lane::Operation& operation) noexcept : operation_(&operation), context_(operation.context) {}
+  /// A probe.
+  Hang(const lane::Context& context, const Envelope& envelope) noexcept : context_(&context), envelope_(&envelope) {}
+
+  /// Now and then while waiting.
+  void check(Call call) noexcept {
+    if (!watchdog_) watchdog_.emplace();
+    if (watchdog_->barks()) bark(call);
+  }
+
+ private:
+  void bark(Call call) const noexcept;
+
+  const lane::Operation* operation_ = nullptr;
+  const lane::Context* context_;
+  const Envelope* envelope_ = nullptr;
+  std::optional<Watchdog> watchdog_;
+};
+
+}  // namespace plait::stream

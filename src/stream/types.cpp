@@ -1,0 +1,80 @@
+#include "stream/types.hpp"
+
+#include <atomic>
+#include <mutex>
+
+#include "layout/cache.hpp"
+#include "layout/contents.hpp"
+#include "stream/handle_bits.hpp"
+
+namespace plait::stream {
+namespace {
+
+using layout::MPIError;
+
+/// Predefined datatypes live as long as the MPI, so what is once known of them stays. Open addressing, read without a lock.
+struct Plain {
+  std::atomic<std::uintptr_t> type{0};
+  std::atomic<int> size{0};
+};
+constexpr std::size_t kPlains = 1024;  // there are fewer than 100
+constinit Plain plains[kPlains];
+constinit std::mutex lock;
+
+std::size_t hash(std::uintptr_t type) noexcept { return (type * 0x9E3779B97F4A7C15u) >> 54; }
+
+bool is_named(MPI_Datatype type) {
+  int integers = 0;
+  int addresses = 0;
+  int types = 0;
+  int combiner = 0;
+  layout::check(PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner));
+  return combiner == MPI_COMBINER_NAMED;
+}
+
+void remember(MPI_Datatype type, int size) {
+  const std::lock_guard guard(lock);
+  std::size_t at = hash(to_bits(type));
+  while (plains[at % kPlains].type.load(std::memory_order_relaxed) != 0) {
+    if (plains[at % kPlains].type.load(std::memory_order_relaxed) == to_bits(type)) return;
+    ++at;
+  }
+  plains[at % kPlains].size.store(size, std::memory_order_relaxed);
+  // release: the size, for those that find the type.
+  plains[at % kPlains].type.store(to_bits(type), std::memory_order_release);
+}
+
+}  // namespace
+
+int plain_size(MPI_Datatype type) noexcept {
+  for (std::size_t at = hash(to_bits(type));; ++at) {
+    const Plain& plain = plains[at % kPlains];
+    const std::uintptr_t seen = plain.type.load(std::memory_order_acquire);
+    if (seen == to_bits(type)) [[likely]]
+      return plain.size.load(std::memory_order_relaxed);
+    if (seen == 0) return -1;
+  }
+}
+
+lane::Memory memory_of(const void* buffer, MPI_Count count, MPI_Datatype type) {
+  if (count < 0) throw MPIError{MPI_ERR_COUNT, false};
+  lane::Memory memory;
+  memory.at = static_cast<std::byte*>(const_cast<void*>(buffer));  // NOLINT: sends only read it
+  memory.count = count;
+  if (const int size = plain_size(type); size >= 0) [[likely]] {
+    memory.bytes = static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(size);
+    return memory;
+  }
+  auto layout = layout::layout_of(type);
+  memory.bytes = static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(layout->bytes());
+  if (!layout->is_contiguous() && !(count == 1 && layout->segments() == 1) && memory.bytes > 0) {
+    memory.layout = std::move(layout);
+    return memory;
+  }
+  // By number, since MPI_BOTTOM may be null and the datatype hold the address.
+  memory.at = reinterpret_cast<std::byte*>(reinterpret_cast<std::intptr_t>(buffer) + layout->offset());  // NOLINT
+  if (layout->offset() == 0 && layout->bytes() == layout->extent() && is_named(type)) remember(type, static_cast<int>(layout->bytes()));
+  return memory;
+}
+
+}  // namespace plait::stream

@@ -1,0 +1,88 @@
+// What lanes need of the network between nodes: records that travel in packets, and payloads that go straight from buffer to
+// buffer. Implemented over the MPI (transport/packets.cpp); there is none where a job has one node. No MPI here.
+//
+// Any thread may use it. What arrives is handed to a Sink by whichever thread drives the network at that moment.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace plait::transport {
+
+/// One message or word of protocol between two processes.
+struct Record {
+  enum class Kind : std::uint32_t {
+    kMessage,      ///< the payload follows
+    kSynchronous,  ///< it follows too, and the sender waits for kMatched
+    kOffer,        ///< the payload stays with the sender until kWanted comes
+    kWanted,       ///< to the sender: the receive is posted in the MPI
+    kMatched,      ///< to the sender: that was all
+  };
+  std::uint32_t bytes = 0;  ///< of payload behind the record
+  Kind kind = Kind::kMessage;
+  std::uint32_t target = 0;  ///< the receiver's number for the communicator; back to the sender: its operation's slot
+  std::uint32_t source = 0;  ///< which endpoint of the communicator has sent
+  std::int32_t tag = 0;
+  std::int32_t process = 0;      ///< that it comes from
+  std::uint64_t length = 0;      ///< kOffer: of the message. kWanted: what there is room for
+  std::uint32_t operation = 0;   ///< the sender's slot
+  std::int32_t channel_tag = 0;  ///< kWanted: under which the payload is to be sent
+};
+static_assert(sizeof(Record) == 40);
+
+/// Payloads up to this travel in packets.
+inline constexpr std::size_t kPacketPayload = 16384;
+
+/// Where what arrives goes.
+struct Sink {
+  void (*record)(const Record& record, const std::byte* payload);
+  /// A payload has been moved; the operation's slot.
+  void (*moved)(std::uint32_t operation, bool ok);
+};
+
+class Network {
+ public:
+  Network() = default;
+  Network(const Network&) = delete;
+  Network& operator=(const Network&) = delete;
+  virtual ~Network() = default;
+
+  [[nodiscard]] virtual std::int32_t process() const noexcept = 0;
+
+  /// Room for a record and its payload in what goes to `process` next; the caller fills the payload in and calls `end`.
+  /// Null where too much waits to go already; with `must` only where there is no memory.
+  [[nodiscard]] virtual std::byte* begin(std::int32_t process, const Record& record, bool must) noexcept = 0;
+  virtual void end(std::int32_t process) noexcept = 0;
+
+  /// The receiver's side of a payload that was offered by `operation` there: receives into contiguous memory and tells the
+  /// sender so. Sink::moved says when it is done.
+  virtual void fetch(std::int32_t process, std::uint32_t operation, std::byte* to, std::uint64_t bytes, std::uint32_t receive) noexcept = 0;
+  /// The sender's.
+  virtual void provide(const Record& wanted, const std::byte* from, std::uint32_t send) noexcept = 0;
+
+  /// Sends what is to be sent and takes what has come, unless another thread is at it. True if something moved.
+  virtual bool drive() noexcept = 0;
+  /// Does something wait to be sent, or to be moved?
+  [[nodiscard]] virtual bool pending() const noexcept = 0;
+  /// Small messages may wait a moment for others to share their packet: sends them unless some have just been sent.
+  virtual void nudge() noexcept = 0;
+};
+
+/// The one there is, or null. It stays.
+extern std::atomic<Network*> network_in_use;
+[[nodiscard]] inline Network* network() noexcept { return network_in_use.load(std::memory_order_acquire); }
+
+/// One round of it, where there is one.
+inline bool drive_network() noexcept {
+  Network* const n = network();
+  return n && n->drive();
+}
+
+/// Sends what small messages were held back, before a call that may take long.
+inline void flush_network() noexcept {
+  Network* const n = network();
+  if (n && n->pending()) static_cast<void>(n->drive());
+}
+
+}  // namespace plait::transport

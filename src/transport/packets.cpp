@@ -1,0 +1,520 @@
+#include "transport/packets.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "base/spinlock.hpp"
+
+namespace plait::transport {
+
+constinit std::atomic<bool> Gate::needed_{false};
+
+namespace {
+
+constinit std::recursive_mutex gate;
+
+constexpr std::size_t kPacketBytes = 32768;
+/// Packets taken in one round.
+constexpr int kTurn = 8;
+/// Packets toward one process that the MPI has not finished, and that wait in line behind them.
+constexpr int kUnderWay = 8;
+constexpr std::size_t kInLine = 32;
+constexpr int kPacketTag = 0;
+/// Payloads use tags from here on; the one before is nobody's, see poll_mpi().
+constexpr int kFirstPayloadTag = 2;
+/// The largest piece of a payload that is sent at once: counts are ints.
+constexpr std::uint64_t kPiece = std::uint64_t{1} << 30;
+/// Small messages are held back if others have gone less than this before. About what it costs to send a packet.
+constexpr std::uint64_t kBurst = 10'000;  // ns
+
+constexpr std::size_t aligned(std::size_t n) noexcept { return (n + 7) / 8 * 8; }
+
+std::uint64_t now() noexcept {
+  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1));
+}
+
+/// How every packet begins.
+struct Head {
+  std::int32_t process;    ///< that it comes from
+  std::uint32_t sequence;  ///< among those from there to here
+};
+static_assert(sizeof(Head) + sizeof(Record) + kPacketPayload <= kPacketBytes);
+
+struct Packet {
+  std::uint32_t used = sizeof(Head);
+  alignas(8) std::byte bytes[kPacketBytes];
+};
+
+/// What goes to one process.
+struct Out {
+  Spinlock lock;  ///< over `line` and the packet being filled
+  std::vector<std::unique_ptr<Packet>> line;
+  bool listed = false;  ///< among those with something to send
+  int process = 0;
+  // The driver's:
+  int under_way = 0;
+  std::uint32_t sequence = 0;  ///< of the next packet
+};
+
+/// What comes from one process; the driver's.
+struct In {
+  std::uint32_t sequence = 0;                              ///< of the next packet
+  std::map<std::uint32_t, std::unique_ptr<Packet>> early;  ///< that came before it
+};
+
+struct Sent {
+  MPI_Request request;
+  Out* out;
+  std::unique_ptr<Packet> packet;
+};
+
+struct Coming {
+  MPI_Request request;
+  std::unique_ptr<Packet> packet;
+};
+
+/// A payload between two buffers.
+struct Transfer {
+  std::uint32_t operation;
+  std::vector<MPI_Request> pieces;
+};
+
+/// A transfer that was asked for and not begun.
+struct Job {
+  bool receive;
+  std::int32_t process;
+  std::byte* at;
+  std::uint64_t bytes;
+  std::uint32_t own;     ///< slot of the operation here
+  std::uint32_t theirs;  ///< receive: slot of the one there
+  int tag;               ///< send
+};
+
+class Packets final : public Network {
+ public:
+  Packets(MPI_Comm world, const Sink& sink);
+
+  [[nodiscard]] std::int32_t process() const noexcept override { return rank_; }
+  [[nodiscard]] std::byte* begin(std::int32_t process, const Record& record, bool must) noexcept override;
+  void end(std::int32_t process) noexcept override;
+  void fetch(std::int32_t process, std::uint32_t operation, std::byte* to, std::uint64_t bytes, std::uint32_t receive) noexcept override;
+  void provide(const Record& wanted, const std::byte* from, std::uint32_t send) noexcept override;
+  bool drive() noexcept override;
+  [[nodiscard]] bool pending() const noexcept override {
+    return in_line_.load(std::memory_order_relaxed) > 0 || moving_.load(std::memory_order_relaxed) > 0;
+  }
+  void nudge() noexcept override;
+  void close() noexcept;
+
+ private:
+  void add(Job job) noexcept;
+  void ask() noexcept;
+  bool round() noexcept;
+  bool begin_transfers();
+  bool send_lines();
+  void retire_sent();
+  bool end_transfers();
+  bool receive_packets();
+  void take(std::unique_ptr<Packet> packet);
+
+  void read(const Packet& packet) const;
+
+  MPI_Comm comm_;
+  Sink sink_;
+  int rank_ = 0;
+  int tag_limit_ = 32767;
+  [[nodiscard]] Out& out_to(std::int32_t process);
+
+  std::vector<std::atomic<Out*>> out_;  ///< by process, made at first use
+
+  std::atomic<bool> to_do_{false};  ///< something was added since the last round began
+  std::atomic<std::uint64_t> last_sent_{0};
+  std::atomic<int> in_line_{0};  ///< packets that the MPI has not been given
+  std::atomic<int> moving_{0};   ///< transfers asked for and not ended
+
+  Spinlock list_lock_;  // over the two below
+  std::vector<Out*> listed_;
+  std::vector<Job> jobs_;
+
+  // The driver's:
+  std::mutex driving_;
+  bool closed_ = false;
+  std::vector<Sent> sent_;
+  std::vector<Transfer> transfers_;
+  int next_tag_ = kFirstPayloadTag;
+  std::vector<Coming> coming_;
+  std::map<std::int32_t, In> in_;
+};
+
+void must_work(int error) noexcept {
+  if (error == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING] = {};
+  int length = 0;
+  PMPI_Error_string(error, text, &length);
+  std::fprintf(stderr, "plait: the MPI's messages between nodes fail: %s\n", text);
+  PMPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+Packets::Packets(MPI_Comm world, const Sink& sink) : comm_(world), sink_(sink) {
+  int size = 0;
+  PMPI_Comm_rank(comm_, &rank_);
+  PMPI_Comm_size(comm_, &size);
+  void* value = nullptr;
+  int found = 0;
+  PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&value), &found);
+  if (found) tag_limit_ = *static_cast<int*>(value);
+  out_ = std::vector<std::atomic<Out*>>(static_cast<std::size_t>(size));
+}
+
+// ---- what any thread does
+
+Out& Packets::out_to(std::int32_t process) {
+  std::atomic<Out*>& known = out_[static_cast<std::size_t>(process)];
+  // acquire: as it was made.
+  if (Out* const out = known.load(std::memory_order_acquire)) return *out;
+  const std::lock_guard guard(list_lock_);
+  if (Out* const out = known.load(std::memory_order_relaxed)) return *out;
+  auto* const made = new Out;
+  made->process = process;
+  known.store(made, std::memory_order_release);
+  return *made;
+}
+
+std::byte* Packets::begin(std::int32_t process, const Record& record, bool must) noexcept try {
+  Out& out = out_to(process);
+  const std::size_t size = sizeof record + aligned(record.bytes);
+  out.lock.lock();
+  try {
+    if (out.line.empty() || out.line.back()->used + size > kPacketBytes) {
+      if (out.line.size() >= kInLine && !must) {
+        out.lock.unlock();
+        return nullptr;
+      }
+      out.line.push_back(std::unique_ptr<Packet>(new Packet));
+      in_line_.fetch_add(1, std::memory_order_relaxed);
+    }
+  } catch (...) {
+    out.lock.unlock();
+    throw;
+  }
+  Packet& packet = *out.line.back();
+  std::byte* const at = packet.bytes + packet.used;
+  packet.used += static_cast<std::uint32_t>(size);
+  std::memcpy(at, &record, sizeof record);
+  return at + sizeof record;  // the lock is kept until end()
+} catch (const std::bad_alloc&) {
+  return nullptr;
+}
+
+void Packets::end(std::int32_t process) noexcept {
+  Out& out = *out_[static_cast<std::size_t>(process)].load(std::memory_order_relaxed);
+  const bool was = std::exchange(out.listed, true);
+  out.lock.unlock();
+  if (!was) {
+    const std::lock_guard guard(list_lock_);
+    listed_.push_back(&out);
+  }
+  ask();
+}
+
+/// Whoever drives will see that there is something to do, or the next that tries finds nobody driving; see drive().
+void Packets::ask() noexcept { to_do_.store(true, std::memory_order_seq_cst); }
+
+void Packets::add(Job job) noexcept {
+  moving_.fetch_add(1, std::memory_order_relaxed);
+  {
+    const std::lock_guard guard(list_lock_);
+    jobs_.push_back(job);
+  }
+  ask();
+}
+
+void Packets::fetch(std::int32_t process, std::uint32_t operation, std::byte* to, std::uint64_t bytes, std::uint32_t receive) noexcept {
+  add({true, process, to, bytes, receive, operation, 0});
+}
+
+void Packets::provide(const Record& wanted, const std::byte* from, std::uint32_t send) noexcept {
+  // MPI's send buffers are not written to.
+  add({false, wanted.process, const_cast<std::byte*>(from), wanted.length, send, 0, wanted.channel_tag});
+}
+
+void Packets::nudge() noexcept {
+  if (in_line_.load(std::memory_order_relaxed) > 0 && now() - last_sent_.load(std::memory_order_relaxed) >= kBurst)
+    static_cast<void>(drive());
+}
+
+// ---- what one thread at a time does
+
+bool Packets::drive() noexcept {
+  bool moved = false;
+  // A thread that adds something sets to_do_ and then tries to drive; one that stops driving unlocks and then looks at
+  // to_do_. All of this is sequentially consistent (the fences order the lock's own accesses, too), so that either the
+  // first finds the lock free or the second sees what was added.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  while (driving_.try_lock()) {
+    to_do_.store(false, std::memory_order_seq_cst);
+    moved |= round();
+    driving_.unlock();
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (!to_do_.load(std::memory_order_seq_cst)) break;
+  }
+  return moved;
+}
+
+bool Packets::round() noexcept {
+  if (closed_) return false;
+  const Gate serial;
+  try {
+    retire_sent();
+    bool moved = begin_transfers();
+    moved |= send_lines();
+    moved |= end_transfers();
+    moved |= receive_packets();
+    return moved;
+  } catch (const std::bad_alloc&) {
+    std::fputs("plait: no memory left for messages between nodes\n", stderr);
+    PMPI_Abort(MPI_COMM_WORLD, 1);
+    return false;
+  }
+}
+
+bool Packets::begin_transfers() {
+  std::vector<Job> jobs;
+  {
+    const std::lock_guard guard(list_lock_);
+    if (jobs_.empty()) return false;
+    jobs.swap(jobs_);
+  }
+  for (const Job& job : jobs) {
+    Transfer& t = transfers_.emplace_back();
+    t.operation = job.own;
+    const int tag = job.receive ? next_tag_ : job.tag;
+    if (job.receive) next_tag_ = next_tag_ >= tag_limit_ ? kFirstPayloadTag : next_tag_ + 1;
+    for (std::uint64_t at = 0; at < job.bytes; at += kPiece) {
+      const int n = static_cast<int>(std::min(kPiece, job.bytes - at));
+      MPI_Request& piece = t.pieces.emplace_back(MPI_REQUEST_NULL);
+      must_work(job.receive ? PMPI_Irecv(job.at + at, n, MPI_BYTE, job.process, tag, comm_, &piece)
+                            : PMPI_Isend(job.at + at, n, MPI_BYTE, job.process, tag, comm_, &piece));
+    }
+    if (!job.receive) continue;
+    Record wanted;
+    wanted.kind = Record::Kind::kWanted;
+    wanted.target = job.theirs;
+    wanted.process = rank_;
+    wanted.length = job.bytes;
+    wanted.channel_tag = tag;
+    if (!begin(job.process, wanted, true)) throw std::bad_alloc();
+    end(job.process);
+  }
+  return true;
+}
+
+bool Packets::send_lines() {
+  std::vector<Out*> outs;
+  {
+    const std::lock_guard guard(list_lock_);
+    if (listed_.empty()) return false;
+    outs.swap(listed_);
+  }
+  bool sent = false;
+  for (Out* const out : outs) {
+    bool left = false;
+    for (;;) {
+      std::unique_ptr<Packet> packet;
+      {
+        const std::lock_guard guard(out->lock);
+        left = !out->line.empty();
+        if (left && out->under_way < kUnderWay) {
+          packet = std::move(out->line.front());
+          out->line.erase(out->line.begin());
+          in_line_.fetch_sub(1, std::memory_order_relaxed);
+        } else if (!left) {
+          out->listed = false;
+        }
+      }
+      if (!packet) break;
+      const Head head{rank_, out->sequence++};
+      std::memcpy(packet->bytes, &head, sizeof head);
+      MPI_Request request = MPI_REQUEST_NULL;
+      must_work(PMPI_Isend(packet->bytes, static_cast<int>(packet->used), MPI_BYTE, out->process, kPacketTag, comm_, &request));
+      ++out->under_way;
+      sent_.push_back({request, out, std::move(packet)});
+      sent = true;
+    }
+    if (left) {
+      const std::lock_guard guard(list_lock_);
+      listed_.push_back(out);
+    }
+  }
+  if (sent) last_sent_.store(now(), std::memory_order_relaxed);
+  return sent;
+}
+
+/// All of them: one whose receiver does not come must not keep the others.
+void Packets::retire_sent() {
+  for (std::size_t i = 0; i < sent_.size();) {
+    int flag = 0;
+    must_work(PMPI_Test(&sent_[i].request, &flag, MPI_STATUS_IGNORE));
+    if (!flag) {
+      ++i;
+      continue;
+    }
+    --sent_[i].out->under_way;
+    std::swap(sent_[i], sent_.back());
+    sent_.pop_back();
+  }
+}
+
+bool Packets::end_transfers() {
+  bool ended = false;
+  for (std::size_t i = 0; i < transfers_.size();) {
+    Transfer& t = transfers_[i];
+    int flag = 0;
+    const int error = PMPI_Testall(static_cast<int>(t.pieces.size()), t.pieces.data(), &flag, MPI_STATUSES_IGNORE);
+    if (!flag && error == MPI_SUCCESS) {
+      ++i;
+      continue;
+    }
+    const std::uint32_t operation = t.operation;
+    std::swap(t, transfers_.back());
+    transfers_.pop_back();
+    moving_.fetch_sub(1, std::memory_order_relaxed);
+    sink_.moved(operation, error == MPI_SUCCESS);
+    ended = true;
+  }
+  return ended;
+}
+
+/// By matched probes: receives posted ahead from any source lose messages between nodes under MPICH 5.0.2 over UCX (its own
+/// programs, too), and slow all else under Intel MPI 2021.19. They also would take memory for packets that never come.
+bool Packets::receive_packets() {
+  bool any = false;
+  for (int i = 0; i < kTurn; ++i) {
+    int flag = 0;
+    MPI_Message message = MPI_MESSAGE_NULL;
+    MPI_Status status;
+    must_work(PMPI_Improbe(MPI_ANY_SOURCE, kPacketTag, comm_, &flag, &message, &status));
+    if (!flag) break;
+    int size = 0;
+    PMPI_Get_count(&status, MPI_BYTE, &size);
+    std::unique_ptr<Packet> packet(new Packet);
+    packet->used = static_cast<std::uint32_t>(size);
+    MPI_Request request = MPI_REQUEST_NULL;
+    must_work(PMPI_Imrecv(packet->bytes, size, MPI_BYTE, &message, &request));
+    coming_.push_back({request, std::move(packet)});
+  }
+  for (std::size_t i = 0; i < coming_.size();) {
+    int flag = 0;
+    must_work(PMPI_Test(&coming_[i].request, &flag, MPI_STATUS_IGNORE));
+    if (!flag) {
+      ++i;
+      continue;
+    }
+    std::unique_ptr<Packet> packet = std::move(coming_[i].packet);
+    coming_.erase(coming_.begin() + static_cast<std::ptrdiff_t>(i));
+    take(std::move(packet));
+    any = true;
+  }
+  return any;
+}
+
+/// Packets of a process are read in the order in which they were sent; the MPI keeps it in matching, but large ones may be
+/// here later than those that follow.
+void Packets::take(std::unique_ptr<Packet> packet) {
+  Head head;
+  std::memcpy(&head, packet->bytes, sizeof head);
+  In& in = in_[head.process];
+  if (head.sequence != in.sequence) {
+    in.early.emplace(head.sequence, std::move(packet));
+    return;
+  }
+  read(*packet);
+  ++in.sequence;
+  for (auto next = in.early.find(in.sequence); next != in.early.end(); next = in.early.find(++in.sequence)) {
+    read(*next->second);
+    in.early.erase(next);
+  }
+}
+
+void Packets::read(const Packet& packet) const {
+  for (std::size_t at = sizeof(Head); at < packet.used;) {
+    Record record;
+    std::memcpy(&record, packet.bytes + at, sizeof record);
+    at += sizeof record;
+    sink_.record(record, packet.bytes + at);
+    at += aligned(record.bytes);
+  }
+}
+
+void Packets::close() noexcept {
+  const std::lock_guard guard(driving_);
+  closed_ = true;
+  // What the MPI has not finished is left to it: nobody receives any more.
+  for (Sent& s : sent_) {
+    static_cast<void>(s.packet.release());  // NOLINT(bugprone-unused-return-value): the MPI may still read it
+    PMPI_Request_free(&s.request);
+  }
+  for (Transfer& t : transfers_) {
+    for (MPI_Request& r : t.pieces) {
+      if (r != MPI_REQUEST_NULL) PMPI_Request_free(&r);
+    }
+  }
+}
+
+}  // namespace
+
+namespace {
+
+constinit std::atomic<Pollers> pollers_allowed{Pollers::none};  // set before other threads exist: relaxed
+thread_local bool may_poll = false;
+MPI_Comm polled = MPI_COMM_NULL;
+/// Nobody sends with it.
+constexpr int kPollTag = 1;
+
+}  // namespace
+
+void set_pollers(Pollers pollers, MPI_Comm comm) noexcept {
+  polled = comm;
+  pollers_allowed.store(pollers, std::memory_order_relaxed);
+  may_poll = pollers == Pollers::this_one;
+}
+
+void poll_mpi() noexcept {
+  if (pollers_allowed.load(std::memory_order_relaxed) == Pollers::all || may_poll) poll_mpi_as_asked();
+}
+
+void poll_mpi_as_asked() noexcept {
+  const Gate serial;
+  int flag = 0;
+  // Not on MPI_COMM_SELF: MPICH moves nothing then.
+  static_cast<void>(PMPI_Iprobe(MPI_ANY_SOURCE, kPollTag, polled == MPI_COMM_NULL ? MPI_COMM_WORLD : polled, &flag, MPI_STATUS_IGNORE));
+}
+
+void Gate::lock() noexcept {
+  gate.lock();
+  held_ = true;
+}
+void Gate::unlock() noexcept { gate.unlock(); }
+
+void open_packets(MPI_Comm world, const Sink& sink, bool serialized) {
+  static std::mutex once;
+  const std::lock_guard guard(once);
+  if (network()) return;
+  Gate::needed_.store(serialized, std::memory_order_relaxed);
+  // Never destroyed: exit handlers may still use it.
+  network_in_use.store(new Packets(world, sink), std::memory_order_release);
+}
+
+void close_packets() noexcept {
+  if (Network* const n = network()) static_cast<Packets*>(n)->close();
+}
+
+}  // namespace plait::transport

@@ -1,0 +1,52 @@
+// The network between nodes over the MPI: a communicator of its own on which processes exchange packets of records.
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "transport/network.hpp"
+
+namespace plait::transport {
+
+/// Starts it on a duplicate of MPI_COMM_WORLD, once; any thread, not collective. `serialized`: the MPI does not let several
+/// threads in at once, so that there has to be a Gate. Throws std::bad_alloc.
+void open_packets(MPI_Comm world, const Sink& sink, bool serialized);
+
+/// The last of it, before the MPI is finalized and when all processes have come so far: nothing is sent or taken any more.
+void close_packets() noexcept;
+
+/// Lets the MPI move whatever it has pending, if this thread may call it now, or because the program has asked for it.
+void poll_mpi() noexcept;
+void poll_mpi_as_asked() noexcept;
+/// Which threads may: all; or, where the program has promised that only this one calls the MPI, this one; or none. Until it
+/// is called: none.
+enum class Pollers : std::uint8_t { none, this_one, all };
+/// `comm`: on which nobody sends.
+void set_pollers(Pollers pollers, MPI_Comm comm) noexcept;
+
+/// Where the MPI lets only one thread in at a time: held in every call of the MPI's that may meet another thread's.
+class Gate {
+ public:
+  Gate() noexcept {
+    // relaxed: it is set while the communicator that needs it is made, and stays.
+    if (needed_.load(std::memory_order_relaxed)) [[unlikely]]
+      lock();
+  }
+  ~Gate() {
+    if (held_) [[unlikely]]
+      unlock();
+  }
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+
+ private:
+  friend void open_packets(MPI_Comm world, const Sink& sink, bool serialized);
+  void lock() noexcept;
+  void unlock() noexcept;
+  static std::atomic<bool> needed_;
+  bool held_ = false;
+};
+
+}  // namespace plait::transport

@@ -1,0 +1,101 @@
+// The memory of a lane inside a node: a ring of cells of one cache line, written by one endpoint and read by one other.
+//
+// A cell carries an envelope and up to kInline bytes of payload, or says where the payload lies: in a block of the sender's
+// endpoint, or in the sender's own buffer. Everything lies in the sender's region and is found by offset.
+//
+// Who writes what: the sender all cells; the receiver `consumed`, the blocks' `busy` and the fields of a rendezvous that
+// say so. No word is written by both without a read-modify-write.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/parking.hpp"
+
+namespace plait::transport {
+
+enum class Kind : std::uint32_t {
+  kInline,      ///< the payload is in the cell
+  kBlock,       ///< the payload is in a block: InBlock
+  kRendezvous,  ///< the payload is still in the sender's buffer: Offer
+  kChunk,       ///< a piece of a payload that was offered before: Chunk
+};
+
+inline constexpr std::size_t kInline = 44;
+inline constexpr unsigned kKindShift = 28;
+
+struct alignas(64) Cell {
+  /// In the upper half the position in the lane plus one, once the rest is there: positions count cells since the lane was
+  /// made, modulo 2^32, so a cell's value differs from lap to lap. In the lower half the kind (from kKindShift on) and the
+  /// bytes in the cell or block. One store hands over a cell.
+  std::atomic<std::uint64_t> head;
+  std::uint32_t context;  ///< which communicator, by the receiver's number for it
+  std::uint32_t source;   ///< which endpoint of it has sent
+  std::int32_t tag;
+  std::byte payload[kInline];
+};
+static_assert(sizeof(Cell) == 64);
+
+/// Payload of Kind::kBlock.
+struct InBlock {
+  std::uint64_t block;  ///< offset
+};
+
+/// A message too large to be sent unasked, or whose sender wants to know when it is matched.
+struct Offer {
+  std::uint64_t bytes;
+  std::uint64_t address;     ///< of the buffer in the sender's process; 0: it is not contiguous
+  std::uint64_t rendezvous;  ///< offset
+  std::uint64_t operation;   ///< the sender's, for a receiver in the same process
+};
+
+/// Payload of Kind::kChunk; the envelope's source is the receive's slot.
+struct Chunk {
+  std::uint64_t position;  ///< in the message
+  std::uint64_t block;     ///< offset
+};
+static_assert(sizeof(Offer) <= kInline && sizeof(Chunk) <= kInline);
+
+inline constexpr std::uint32_t kCells = 128;
+/// Lines so far ahead are asked for beforehand, by the side that will write or read them.
+inline constexpr std::uint32_t kAhead = 8;
+/// The receiver tells how far it is every so many cells.
+inline constexpr std::uint32_t kReportEvery = kCells / 4;
+
+inline constexpr std::size_t kBlockBytes = 8192;
+
+struct alignas(64) Block {
+  std::atomic<std::uint32_t> busy;  ///< set by the sender, cleared by the receiver once it has copied
+  alignas(64) std::byte data[kBlockBytes];
+};
+
+/// The meeting of two sides over a payload that stays where it is until it is wanted.
+struct alignas(64) Rendezvous {
+  enum : std::uint32_t {
+    kFree,     ///< unused; set by the receiver when it needs nothing more from the sender
+    kOffered,  ///< set by the sender
+    kWanted,   ///< set by the receiver when it has matched: `wanted` and `receive` are there
+  };
+  std::atomic<std::uint32_t> state;
+  std::uint32_t receive;                ///< the receive's slot, by which the receiver knows its chunks
+  std::uint64_t wanted;                 ///< bytes the receiver has room for
+  std::atomic<std::uint64_t> position;  ///< bytes that one of the sides has taken on itself to move, from the front
+};
+
+/// What others of the node see of an endpoint.
+struct alignas(64) EndpointMemory {
+  /// Lanes made toward this endpoint that it does not know yet: a stack. An entry is the maker's process, by its number in
+  /// the node (upper 24 bits), and the offset of its lane divided by 64, plus one; 0 is the end.
+  std::atomic<std::uint64_t> new_lanes;
+  ParkingSpot spot;
+};
+
+struct alignas(64) LaneMemory {
+  std::atomic<std::uint32_t> consumed;  ///< cells that the receiver has emptied
+  std::uint64_t next_new;               ///< the next in EndpointMemory::new_lanes
+  std::uint64_t sender;                 ///< offset of the sender's EndpointMemory
+  Cell cells[kCells];
+};
+
+}  // namespace plait::transport
