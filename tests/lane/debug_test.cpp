@@ -1,0 +1,30 @@
+// Debug builds catch two threads that use one stream at the same time.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "lane/endpoint.hpp"
+
+namespace plait::lane {
+namespace {
+
+TEST(Use, OneThreadAfterAnotherIsFine) {
+  Endpoint endpoint;
+  for (int i = 0; i < 3; ++i) {
+    std::thread([&] { const Use use(endpoint); }).join();
+    const Use use(endpoint);
+  }
+}
+
+TEST(UseDeathTest, TwoThreadsAtOnceEndTheProgram) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto two = [] {
+    Endpoint endpoint;
+    const Use use(endpoint);
+    std::thread([&] { const Use second(endpoint); }).join();
+  };
+  EXPECT_DEATH(two(), "two threads use one MPIX_Stream at the same time");
+}
+
+}  // namespace
+}  // namespace plait::lane

@@ -1,0 +1,29 @@
+// What the programs check themselves with.
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <mpi.h>
+#include <stdio.h>
+
+static inline void check_failed(const char* what, const char* file, int line) {
+  fprintf(stderr, "%s:%d: not so: %s\n", file, line, what);
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+#define CHECK(what) ((what) ? (void)0 : check_failed(#what, __FILE__, __LINE__))
+
+// Bytes of message `number` from `source`.
+static inline void fill(unsigned char* at, int bytes, unsigned source, unsigned number) {
+  unsigned state = source * 2654435761u + number * 2246822519u + 1;
+  for (int i = 0; i < bytes; ++i) at[i] = (unsigned char)((state = state * 1664525u + 1013904223u) >> 24);
+}
+
+static inline int is_filled(const unsigned char* at, int bytes, unsigned source, unsigned number) {
+  unsigned state = source * 2654435761u + number * 2246822519u + 1;
+  for (int i = 0; i < bytes; ++i) {
+    if (at[i] != (unsigned char)((state = state * 1664525u + 1013904223u) >> 24)) return 0;
+  }
+  return 1;
+}
+
+#endif

@@ -1,0 +1,168 @@
+// stream_errors: what a program may get wrong on a stream communicator gives MPI's error classes through the communicator's
+// handler, and messages that follow are intact.
+#include <mpi.h>
+#include <plait/mpix.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "check.h"
+
+static int rank, size, told;
+
+static int class_of(int code) {
+  int class = -1;
+  MPI_Error_class(code, &class);
+  return class;
+}
+
+#define GIVES(CALL, CLASS)                                                         \
+  do {                                                                             \
+    const int class_ = class_of(CALL);                                             \
+    if (class_ != (CLASS)) fprintf(stderr, "class %d, not %d: ", class_, (CLASS)); \
+    CHECK(class_ == (CLASS) && #CALL);                                             \
+  } while (0)
+
+static void handler(MPI_Comm* comm, int* code, ...) {
+  (void)comm;
+  if (class_of(*code) == MPI_ERR_RANK) ++told;
+}
+
+// A message each way, small and large.
+static void still_works(MPI_Comm comm) {
+  static unsigned char out[50000], in[50000];
+  static unsigned number = 0;
+  const int sizes[] = {8, 5000, 50000};
+  const int to = (rank + 1) % size, from = (rank + size - 1) % size;
+  for (int i = 0; i < 3; ++i) {
+    ++number;
+    MPI_Status status;
+    fill(out, sizes[i], (unsigned)rank, number);
+    CHECK(MPI_Sendrecv(out, sizes[i], MPI_BYTE, to, 7, in, sizeof in, MPI_BYTE, from, 7, comm, &status) == MPI_SUCCESS);
+    CHECK(is_filled(in, sizes[i], (unsigned)from, number));
+  }
+}
+
+static void arguments(MPI_Comm c) {
+  int x = 0;
+  MPI_Request r = MPI_REQUEST_NULL;
+  GIVES(MPI_Send(&x, 1, MPI_INT, size, 0, c), MPI_ERR_RANK);
+  GIVES(MPI_Send(&x, 1, MPI_INT, -17, 0, c), MPI_ERR_RANK);
+  GIVES(MPI_Isend(&x, 1, MPI_INT, size, 0, c, &r), MPI_ERR_RANK);
+  GIVES(MPI_Recv(&x, 1, MPI_INT, size, 0, c, MPI_STATUS_IGNORE), MPI_ERR_RANK);
+  GIVES(MPI_Irecv(&x, 1, MPI_INT, -17, 0, c, &r), MPI_ERR_RANK);
+  GIVES(MPI_Send(&x, 1, MPI_INT, rank, -3, c), MPI_ERR_TAG);
+  GIVES(MPI_Send(&x, 1, MPI_INT, rank, MPI_ANY_TAG, c), MPI_ERR_TAG);
+  GIVES(MPI_Irecv(&x, 1, MPI_INT, rank, -77, c, &r), MPI_ERR_TAG);
+  GIVES(MPI_Send(&x, -1, MPI_INT, rank, 0, c), MPI_ERR_COUNT);
+  GIVES(MPI_Irecv(&x, -1, MPI_INT, rank, 0, c, &r), MPI_ERR_COUNT);
+  GIVES(MPI_Send(&x, 1, MPI_DATATYPE_NULL, rank, 0, c), MPI_ERR_TYPE);
+  MPI_Datatype raw;
+  MPI_Type_contiguous(3, MPI_INT, &raw);
+  GIVES(MPI_Irecv(&x, 1, raw, rank, 0, c, &r), MPI_ERR_TYPE);  // not committed
+  MPI_Type_free(&raw);
+  GIVES(MPI_Probe(size, 0, c, MPI_STATUS_IGNORE), MPI_ERR_RANK);
+  int flag;
+  GIVES(MPI_Iprobe(rank, -77, c, &flag, MPI_STATUS_IGNORE), MPI_ERR_TAG);
+  CHECK(r == MPI_REQUEST_NULL);
+}
+
+static void stream_indices(MPI_Comm c) {
+  int x = 0;
+  MPIX_Stream s;
+  MPI_Request r = MPI_REQUEST_NULL;
+  GIVES(MPIX_Stream_send(&x, 1, MPI_INT, rank, 0, c, 2, 0), MPI_ERR_ARG);
+  GIVES(MPIX_Stream_send(&x, 1, MPI_INT, rank, 0, c, -1, 0), MPI_ERR_ARG);
+  GIVES(MPIX_Stream_send(&x, 1, MPI_INT, rank, 0, c, 0, 2), MPI_ERR_ARG);
+  GIVES(MPIX_Stream_isend(&x, 1, MPI_INT, rank, 0, c, 0, -1, &r), MPI_ERR_ARG);
+  GIVES(MPIX_Stream_recv(&x, 1, MPI_INT, rank, 0, c, 2, 0, MPI_STATUS_IGNORE), MPI_ERR_ARG);
+  GIVES(MPIX_Stream_irecv(&x, 1, MPI_INT, rank, 0, c, -2, 0, &r), MPI_ERR_ARG);
+  GIVES(MPIX_Stream_irecv(&x, 1, MPI_INT, rank, 0, c, -1, 2, &r), MPI_ERR_ARG);
+  GIVES(MPIX_Comm_get_stream(c, 2, &s), MPI_ERR_ARG);
+  GIVES(MPIX_Comm_get_stream(c, -1, &s), MPI_ERR_ARG);
+  CHECK(r == MPI_REQUEST_NULL);
+}
+
+// Every way to complete says so of the message that was too large, and of no other.
+static void truncation(MPI_Comm c) {
+  static unsigned char out[70000], in[70000];
+  const int sizes[] = {40, 5000, 70000};
+  for (int i = 0; i < 3; ++i) {
+    const int bytes = sizes[i];
+    MPI_Request r[2], s;
+    MPI_Status status, statuses[2];
+    fill(out, bytes, 1, (unsigned)i);
+    memset(in, 0, sizeof in);
+    MPI_Isend(out, bytes, MPI_BYTE, rank, 0, c, &s);
+    GIVES(MPI_Recv(in, bytes / 2, MPI_BYTE, rank, 0, c, &status), MPI_ERR_TRUNCATE);
+    CHECK(status.MPI_SOURCE == rank && in[bytes / 2] == 0);
+    MPI_Wait(&s, MPI_STATUS_IGNORE);
+    MPI_Irecv(in, bytes / 2, MPI_BYTE, rank, 0, c, &r[0]);
+    MPI_Isend(out, bytes, MPI_BYTE, rank, 0, c, &s);
+    GIVES(MPI_Wait(&r[0], &status), MPI_ERR_TRUNCATE);
+    MPI_Wait(&s, MPI_STATUS_IGNORE);
+    MPI_Irecv(in, bytes - 1, MPI_BYTE, rank, 1, c, &r[0]);
+    MPI_Irecv(in, bytes, MPI_BYTE, rank, 2, c, &r[1]);
+    MPI_Isend(out, bytes, MPI_BYTE, rank, 1, c, &s);
+    MPI_Request t;
+    MPI_Isend(out, bytes, MPI_BYTE, rank, 2, c, &t);
+    GIVES(MPI_Waitall(2, r, statuses), MPI_ERR_IN_STATUS);
+    CHECK(class_of(statuses[0].MPI_ERROR) == MPI_ERR_TRUNCATE && statuses[1].MPI_ERROR == MPI_SUCCESS);
+    CHECK(is_filled(in, bytes, 1, (unsigned)i));
+    MPI_Wait(&s, MPI_STATUS_IGNORE);
+    MPI_Wait(&t, MPI_STATUS_IGNORE);
+    still_works(c);
+  }
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  // Errors of calls without a communicator go to one of these, by the version of the standard.
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  MPIX_Stream streams[2], gone;
+  MPI_Comm single, multiplex, none = MPI_COMM_NULL;
+  for (int i = 0; i < 2; ++i) MPIX_Stream_create(MPI_INFO_NULL, &streams[i]);
+  CHECK(MPIX_Stream_comm_create(MPI_COMM_WORLD, streams[0], &single) == MPI_SUCCESS);
+  CHECK(MPIX_Stream_comm_create_multiplex(MPI_COMM_WORLD, 2, streams, &multiplex) == MPI_SUCCESS);
+
+  arguments(single);
+  still_works(single);
+  arguments(multiplex);
+  stream_indices(multiplex);
+  still_works(multiplex);
+  truncation(single);
+  truncation(multiplex);
+
+  // The communicator's own handler is the one that is told.
+  MPI_Errhandler counting;
+  MPI_Comm_create_errhandler(handler, &counting);
+  MPI_Comm_set_errhandler(single, counting);
+  MPI_Send(&told, 1, MPI_INT, size, 0, single);
+  CHECK(told == 1);
+  MPI_Comm_set_errhandler(single, MPI_ERRORS_RETURN);
+  MPI_Errhandler_free(&counting);
+
+  MPIX_Stream kept = streams[0];
+  GIVES(MPIX_Stream_free(&kept), MPI_ERR_ARG);  // attached
+  CHECK(kept == streams[0]);
+  still_works(single);
+  MPI_Comm_free(&single);
+  GIVES(MPIX_Stream_free(&kept), MPI_ERR_ARG);  // to the other one still
+  still_works(multiplex);
+  MPI_Comm_free(&multiplex);
+  gone = streams[0];
+  for (int i = 0; i < 2; ++i) CHECK(MPIX_Stream_free(&streams[i]) == MPI_SUCCESS);
+  GIVES(MPIX_Stream_free(&gone), MPI_ERR_ARG);
+  GIVES(MPIX_Stream_progress(gone), MPI_ERR_ARG);
+  GIVES(MPIX_Stop_progress_thread(MPIX_STREAM_NULL), MPI_ERR_ARG);
+  GIVES(MPIX_Stream_comm_create(MPI_COMM_WORLD, gone, &none), MPI_ERR_ARG);
+  GIVES(MPIX_Stream_create(MPI_INFO_NULL, NULL), MPI_ERR_ARG);
+  int x = 0;
+  GIVES(MPIX_Stream_send(&x, 1, MPI_INT, rank, 0, MPI_COMM_WORLD, 0, 0), MPI_ERR_COMM);
+  CHECK(none == MPI_COMM_NULL);
+  if (rank == 0) printf("every mistake has its error class in %d processes\n", size);
+  MPI_Finalize();
+  return 0;
+}

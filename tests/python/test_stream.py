@@ -1,0 +1,160 @@
+"""Programs with streams, under the MPI that PLAIT_MPI names. Each test says its processes x threads."""
+
+import os
+import random
+import re
+import subprocess
+
+import pytest
+from plait import launch, mpis
+from plait.mpis import ROOT
+
+MPI = mpis.find()
+
+
+@pytest.fixture(params=[1, 4])
+def hosts(request):
+    """One machine, then four simulated nodes, where these are allowed."""
+    if request.param > 1 and (reason := launch.why_no_nodes(MPI)):
+        pytest.skip(reason)
+    return request.param
+
+
+def run(name, *words, processes=2, hosts=1, env=(), status=0, timeout=60):
+    processes = max(processes, hosts)
+    options = ["-n", processes, "--hosts", hosts, "--timeout", timeout, *[word for pair in env for word in ("--env", pair)]]
+    line = [ROOT / "plait", "--mpi", MPI.name, "run", *options, MPI.build / "bin" / name, *words]
+    done = subprocess.run([str(word) for word in line], capture_output=True, text=True, timeout=timeout + 60, check=False)
+    assert status is None or done.returncode == status, " ".join(map(str, line)) + "\n" + done.stdout + done.stderr
+    return done
+
+
+# ---- programs that check themselves
+
+
+def test_stream_per_thread(hosts):
+    """2 x 4 and 3 x 2; 4 x 2 on 4 nodes"""
+    for processes, threads in [(2, 4), (3, 2)] if hosts == 1 else [(4, 2)]:
+        done = run("stream", threads, processes=processes, hosts=hosts)
+        assert done.stdout == f"2000 messages by {threads} threads in each of {processes} processes: right\n"
+
+
+def test_multiplex_communicator(hosts):
+    """3 x 1 to 3; 4 x 1 to 3 on 4 nodes"""
+    done = run("multiplex", processes=3, hosts=hosts)
+    assert done.stdout == f"100 rounds between all streams of {max(3, hosts)} processes: right\n"
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_gets_finish_while_the_target_computes(nodes, tmp_path):
+    """2 x 2"""
+    if nodes > 1 and (reason := launch.why_no_nodes(MPI)):
+        pytest.skip(reason)
+    done = run("progress", tmp_path / "file", hosts=nodes)
+    assert re.fullmatch(r"1024 gets took \S+ s with MPIX_Stream_progress, \S+ s with a progress thread\n", done.stdout)
+
+
+def test_mistakes_have_their_error_classes(hosts):
+    """2 x 1; 4 x 1 on 4 nodes"""
+    done = run("stream_errors", hosts=hosts)
+    assert done.stdout == f"every mistake has its error class in {max(2, hosts)} processes\n"
+    assert "not so" not in done.stderr
+
+
+def test_many_streams_in_little_memory():
+    """2 x 1"""
+    done = run("many_streams", 64, env=["PLAIT_REPORT=1"])
+    assert done.stdout == "64 streams in each of 2 processes, all to all: right\n"
+    told = re.findall(r"plait: rank (\d): (\d+) endpoints, (\d+) lanes, (\d+) bytes of shared memory\n", done.stderr)
+    assert sorted(rank for rank, *_ in told) == ["0", "1"], done.stderr
+    for _, endpoints, lanes, taken in told:
+        assert int(endpoints) == 64
+        assert int(lanes) == 64 * 64
+        assert int(taken) <= 64 << 20
+
+
+def test_everything_on_stream_communicators_of_several_nodes(hosts):
+    """5 x 1"""
+    done = run("many_streams", 3, processes=5, hosts=hosts)
+    assert done.stdout == "3 streams in each of 5 processes, all to all: right\n"
+
+
+def test_no_report_unless_asked():
+    """2 x 1"""
+    assert "plait" not in run("many_streams", 2).stderr
+
+
+def test_finalize_with_unfinished_messages(hosts):
+    """2 x 1; 4 x 1 on 4 nodes"""
+    done = run("stream_unfinished", hosts=hosts)
+    assert done.stdout == f"over with unfinished messages in {max(2, hosts)} processes\n"
+
+
+def test_killed_process_leaves_nothing(hosts):
+    """2 x 1; 4 x 1 on 4 nodes"""
+    before = set(os.listdir("/dev/shm"))
+    done = run("stream_killed", hosts=hosts, status=None)
+    assert done.returncode not in (0, 124), done.stdout + done.stderr
+    assert not [name for name in set(os.listdir("/dev/shm")) - before if "plait" in name]
+
+
+def test_watchdog_names_what_a_receive_waits_for(hosts):
+    """2 x 1; 4 x 1 on 4 nodes"""
+    done = run("stream_hang", 3, hosts=hosts, env=["PLAIT_WATCHDOG=1"])
+    last = max(2, hosts) - 1
+    assert done.stdout == "the late message came\n"
+    told = re.findall(
+        r"plait: rank 0 has been in MPI_Recv, called at stream_hang\S+, for more than 1 s; it waits for a receive from rank "
+        rf"{last} with tag 7 on communicator late; unasked wait there messages from rank {last} with tag 8 \(4 bytes\)\n",
+        done.stderr,
+    )
+    assert len(told) == 1, done.stderr
+    assert done.stderr.count("plait: rank 0") == 1
+
+
+# ---- random programs
+
+# What the MPIs get wrong on their own communicators, beyond what random_p2p finds out for itself. MPICH 5.0.2 loses messages
+# to receives from any source between nodes; Intel MPI 2021.19 there says that messages were cancelled that were not; MPICH
+# 4.0.2 gets statuses with MPI_PROC_NULL wrong.
+WITHOUT = {
+    ("mpich", 4): "ordinary",
+    ("impi", 4): "ordinary",
+    ("system", 1): "isendrecv,ordinary",
+}
+
+
+def random_program(processes, hosts, messages, *words):
+    seed = random.SystemRandom().randrange(1 << 32)
+    without = WITHOUT.get((MPI.name, hosts))
+    line = ["--seed", seed, "--messages", messages, *words, *(["--without", without] if without else [])]
+    done = run("random_p2p", *line, processes=processes, hosts=hosts, timeout=120, status=None)
+    if done.returncode == 77:
+        pytest.skip("the MPI lacks MPI_THREAD_MULTIPLE")
+    assert done.returncode == 0, f"-n {processes} --hosts {hosts} random_p2p {line}\n{done.stdout}{done.stderr}"
+    found = re.search(r"seed (\d+), (\d+) messages, \d+ endpoints, all as the model says\n$", done.stdout)
+    assert found and int(found[1]) == seed and int(found[2]) >= messages, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("processes", "messages", "words"),
+    [
+        (2, 100_000, ["--streams", 2, "--max-bytes", 4000]),
+        (2, 60_000, ["--streams", 2, "--max-bytes", 4000, "--threads"]),
+        (3, 50_000, ["--streams", 3, "--max-bytes", 50_000]),
+        (3, 30_000, ["--streams", 3, "--max-bytes", 50_000, "--threads"]),
+        (2, 10_000, ["--streams", 2]),  # up to 4 MB
+        (1, 10_000, ["--streams", 4, "--threads"]),
+    ],
+)
+def test_random_messages(processes, messages, words):
+    """1 to 3 x 1 to 4"""
+    random_program(processes, 1, messages, *words)
+
+
+@pytest.mark.parametrize("words", [[], ["--threads"]])
+def test_random_messages_between_nodes(words):
+    """4 x 1 or 2 on 4 nodes"""
+    if reason := launch.why_no_nodes(MPI):
+        pytest.skip(reason)
+    random_program(4, 4, 30_000, "--streams", 2, "--max-bytes", 100_000, *words)
