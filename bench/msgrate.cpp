@@ -1,0 +1,197 @@
+// bench-msgrate: how many small messages a second go from one process to another, with one or more threads in each.
+//
+// Each thread of process 0 sends windows of messages by MPI_Isend and MPI_Waitall to its partner in process 1, which
+// answers each window by one message:
+//
+//   mpi-single        the MPI without libplait; all threads use MPI_COMM_WORLD, told apart by tags
+//   mpi-per-thread    the MPI without libplait; a duplicate of MPI_COMM_WORLD for each thread
+//   plait-single      as mpi-single, called through libplait, which hands it on
+//   plait-per-thread  as mpi-per-thread, called through libplait
+//   plait-streams     a stream and its communicator for each thread
+//   raw-ring          the machine's limit: numbers through a ring of cells in shared memory, answered once at the end
+//
+// With one thread the two per-thread sides would be what the single ones are, and are left out. A rate is all threads'
+// messages over the time from the first thread's start to the last one's end, at the sender.
+#include <barrier>
+#include <memory>
+#include <numeric>
+#include <thread>
+
+#include "common.hpp"
+#include "raw.hpp"
+#include "traffic.hpp"
+
+namespace plait::bench {
+namespace {
+
+struct RateOptions : Options {
+  std::size_t size = 8;
+  int window = 64, threads = 1;
+};
+
+/// Runs work(thread, start) on so many threads, this one among them; each calls start() where its timed part begins, and
+/// returns where it ends. Seconds from the first start to the last end.
+template <class Work>
+double timed_on_threads(int threads, Work work) {
+  std::barrier<> together(threads);
+  std::vector<double> begin(static_cast<std::size_t>(threads)), end(begin.size());
+  const auto one = [&](std::size_t t) {
+    work(t, [&] {
+      together.arrive_and_wait();
+      begin[t] = seconds();
+    });
+    end[t] = seconds();
+  };
+  {
+    std::vector<std::jthread> others;
+    for (std::size_t t = 1; t < begin.size(); ++t) others.emplace_back(one, t);
+    one(0);
+  }
+  return *std::max_element(end.begin(), end.end()) - *std::min_element(begin.begin(), begin.end());
+}
+
+/// A side whose thread t uses comms[t].
+template <class Calls>
+Side messages(const Job& job, const RateOptions& o, const std::string& name, const std::vector<MPI_Comm>& comms) {
+  const auto run = [&job, &o, comms, name](std::int64_t windows) {
+    constexpr int kWarmUp = 2;
+    std::vector<std::unique_ptr<Windows<Calls>>> traffic;
+    traffic.reserve(comms.size());
+    for (std::size_t t = 0; t < comms.size(); ++t) {
+      traffic.push_back(std::make_unique<Windows<Calls>>(comms[t], 1 - job.rank, static_cast<int>(2 * t), o.size, o.window));
+    }
+    const double took = timed_on_threads(o.threads, [&](std::size_t t, auto start) {
+      if (job.rank == 0) {
+        traffic[t]->fill();
+        traffic[t]->send(kWarmUp);
+        start();
+        traffic[t]->send(windows);
+      } else {
+        traffic[t]->receive(kWarmUp);
+        start();
+        traffic[t]->receive(windows);
+      }
+    });
+    std::int64_t wrong = 0;
+    for (const auto& each : traffic) {
+      if (job.rank == 1) each->check_all();
+      wrong += each->wrong();
+    }
+    insist(wrong, name);
+    return took;
+  };
+  return {name, o.window * o.threads, run};
+}
+
+/// Rings in both directions between the processes, a pair for each thread.
+class Rings {
+ public:
+  /// Collective, on one node.
+  Rings(const Job& job, const RateOptions& o)
+      : job_(job), o_(o), memory_(job, 2 * static_cast<std::size_t>(o.threads) * sizeof(raw::RingMemory)) {
+    auto* const rings = static_cast<raw::RingMemory*>(memory_.data());
+    const auto spin = raw::Spin::of(job, o.threads);
+    for (int t = 0; t < o.threads; ++t) {
+      senders_.emplace_back(rings[2 * t + job.rank], spin);
+      receivers_.emplace_back(rings[2 * t + 1 - job.rank], spin);
+    }
+  }
+
+  Side side(const std::string& name) {
+    return {name, o_.window * o_.threads, [this, name](std::int64_t windows) {
+              std::vector<std::int64_t> wrong(senders_.size());
+              const double took = timed_on_threads(o_.threads, [&](std::size_t t, auto start) {
+                start();
+                const auto count = static_cast<std::uint64_t>(windows * o_.window);
+                wrong[t] = static_cast<std::int64_t>(job_.rank == 0 ? send(t, count) : receive(t, count));
+              });
+              insist(job_.rank == 0 ? std::accumulate(wrong.begin(), wrong.end(), std::int64_t{0}) : 0, name);
+              return took;
+            }};
+  }
+
+ private:
+  // Each works on a copy of its end, whose counters can then stay in registers.
+  std::uint64_t send(std::size_t t, std::uint64_t count) {
+    auto ring = senders_[t];
+    for (std::uint64_t i = 0; i < count; ++i) ring.send(i);
+    senders_[t] = ring;
+    return receivers_[t].receive();  // the time counts until all have arrived
+  }
+  std::uint64_t receive(std::size_t t, std::uint64_t count) {
+    auto ring = receivers_[t];
+    std::uint64_t wrong = 0;
+    for (std::uint64_t i = 0; i < count; ++i) wrong += ring.receive() == i ? 0 : 1;
+    receivers_[t] = ring;
+    senders_[t].send(wrong);
+    return wrong;
+  }
+
+  const Job& job_;
+  const RateOptions& o_;
+  raw::SharedMemory memory_;
+  std::vector<raw::RingSender> senders_;
+  std::vector<raw::RingReceiver> receivers_;
+};
+
+void add_figures(Report& report, const std::vector<Side>& sides) {
+  report.json["sides"] = nlohmann::json::object();
+  if (report.prints()) fmt::print("\n{:<28} {:>10} {:>10} {:>10}\n", "million messages a second", "median", "least", "most");
+  for (const Side& side : sides) {
+    std::vector<double> rates;
+    rates.reserve(side.samples.size());
+    for (const double s : side.samples) rates.push_back(1 / s);
+    report.json["sides"][side.name]["messages_per_second"] = to_json(rates);
+    const Summary s(rates);
+    if (report.prints()) fmt::print("{:<28} {:>10.3f} {:>10.3f} {:>10.3f}\n", side.name, s.median / 1e6, s.least / 1e6, s.most / 1e6);
+  }
+}
+
+void benchmark(const Job& job, const RateOptions& o) {
+  if (o.threads > 1 && job.level < MPI_THREAD_MULTIPLE) throw Error("--threads: this MPI gives no MPI_THREAD_MULTIPLE");
+  const auto names = {"mpi-single", "plait-single", "mpi-per-thread", "plait-per-thread", "plait-streams", "raw-ring"};
+  if (std::none_of(names.begin(), names.end(), [&](auto name) { return o.wants(name); })) throw Error("--only: no side has such a name");
+  Report report("msgrate", job, o, o.threads);
+  report.json["size"] = o.size;
+  report.json["window"] = o.window;
+  const std::vector<MPI_Comm> world(static_cast<std::size_t>(o.threads), MPI_COMM_WORLD);
+  std::unique_ptr<Communicators> duplicates, streams;
+  std::unique_ptr<Rings> rings;
+
+  std::vector<Side> sides;
+  if (o.wants("mpi-single")) sides.push_back(messages<Native>(job, o, "mpi-single", world));
+  if (o.wants("plait-single")) sides.push_back(messages<Interposed>(job, o, "plait-single", world));
+  if (o.threads > 1 && (o.wants("mpi-per-thread") || o.wants("plait-per-thread"))) {
+    duplicates = std::make_unique<Communicators>(Communicators::Kind::duplicate, o.threads);
+    if (o.wants("mpi-per-thread")) sides.push_back(messages<Native>(job, o, "mpi-per-thread", duplicates->comms));
+    if (o.wants("plait-per-thread")) sides.push_back(messages<Interposed>(job, o, "plait-per-thread", duplicates->comms));
+  }
+  if (o.wants("plait-streams")) {
+    streams = std::make_unique<Communicators>(Communicators::Kind::stream, o.threads);
+    sides.push_back(messages<Interposed>(job, o, "plait-streams", streams->comms));
+  }
+  if (o.wants("raw-ring") && job.one_node) {
+    rings = std::make_unique<Rings>(job, o);
+    sides.push_back(rings->side("raw-ring"));
+  } else if (o.wants("raw-ring")) {
+    report.skip("raw-ring", "the processes share no memory");
+  }
+
+  measure(sides, o.time, o.rounds);
+  add_figures(report, sides);
+  report.write();
+}
+
+}  // namespace
+}  // namespace plait::bench
+
+int main(int argc, char** argv) {
+  plait::bench::RateOptions o;
+  o.time = 0.2;
+  CLI::App app("Message rate between 2 processes: the MPI, plait and the machine", "bench-msgrate");
+  app.add_option("--size", o.size, "Bytes in a message; the ring's are of 8")->check(CLI::Range(0, 1 << 20))->capture_default_str();
+  app.add_option("--window", o.window, "Messages before an answer")->check(CLI::Range(1, 1 << 16))->capture_default_str();
+  app.add_option("-t,--threads", o.threads, "Threads in each process")->check(CLI::Range(1, 256))->capture_default_str();
+  o.describe(app);
+  return plait::bench::run(argc, argv, app, [&](const plait::bench::Job& job) { plait::bench::benchmark(job, o); });
+}

@@ -1,0 +1,165 @@
+// Messages whose contents are checked: buffers, marks on messages, and windows of messages, by the MPI's own functions
+// or by those that libplait may stand in for.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "plait/mpix.h"
+
+namespace plait::bench {
+
+/// The MPI without libplait: its functions by the names under which libplait itself calls them.
+struct Native {
+  static constexpr auto* send = PMPI_Send;
+  static constexpr auto* recv = PMPI_Recv;
+  static constexpr auto* isend = PMPI_Isend;
+  static constexpr auto* irecv = PMPI_Irecv;
+  static constexpr auto* waitall = PMPI_Waitall;
+};
+
+/// What a program gets by these names: libplait's functions, which hand ordinary communicators on to the MPI.
+struct Interposed {
+  static constexpr auto* send = MPI_Send;
+  static constexpr auto* recv = MPI_Recv;
+  static constexpr auto* isend = MPI_Isend;
+  static constexpr auto* irecv = MPI_Irecv;
+  static constexpr auto* waitall = MPI_Waitall;
+};
+
+/// Duplicates of MPI_COMM_WORLD, made by libplait and the same for both ways of calling, or communicators of a stream each.
+class Communicators {
+ public:
+  enum class Kind : std::uint8_t { duplicate, stream };
+
+  /// Collective.
+  Communicators(Kind kind, int count) : comms(static_cast<std::size_t>(count)) {
+    if (kind == Kind::stream) streams_.resize(comms.size());
+    for (MPIX_Stream& s : streams_) MPIX_Stream_create(MPI_INFO_NULL, &s);
+    for (std::size_t i = 0; i < comms.size(); ++i) {
+      kind == Kind::stream ? MPIX_Stream_comm_create(MPI_COMM_WORLD, streams_[i], &comms[i]) : MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
+    }
+  }
+  Communicators(const Communicators&) = delete;
+  Communicators& operator=(const Communicators&) = delete;
+  ~Communicators() {
+    for (MPI_Comm& c : comms) MPI_Comm_free(&c);
+    for (MPIX_Stream& s : streams_) MPIX_Stream_free(&s);
+  }
+
+  std::vector<MPI_Comm> comms;
+
+ private:
+  std::vector<MPIX_Stream> streams_;
+};
+
+/// Memory that shares no page with another buffer's.
+class Buffer {
+ public:
+  explicit Buffer(std::size_t bytes) : bytes_(bytes) {
+    constexpr std::size_t kPage = 4096;
+    memory_.reset(static_cast<std::byte*>(std::aligned_alloc(kPage, (bytes / kPage + 1) * kPage)));
+    if (!memory_) throw std::bad_alloc();
+    std::memset(memory_.get(), 0, bytes);
+  }
+
+  [[nodiscard]] std::byte* data() { return memory_.get(); }
+
+  /// Bytes that differ from place to place and from seed to seed.
+  void fill(std::uint64_t seed) {
+    for (std::size_t i = 0; i < bytes_; ++i) memory_[i] = static_cast<std::byte>(i * 31 + (i >> 8) * 7 + seed);
+  }
+
+ private:
+  struct Free {
+    void operator()(std::byte* p) const { std::free(p); }
+  };
+  std::size_t bytes_;
+  std::unique_ptr<std::byte[], Free> memory_;
+};
+
+/// Writes the message's number into its first bytes, so that every message is another.
+inline void mark(std::byte* message, std::size_t bytes, std::uint64_t number) {
+  std::memcpy(message, &number, bytes < sizeof number ? bytes : sizeof number);
+}
+
+/// Whether the message has that number.
+[[nodiscard]] inline bool marked(const std::byte* message, std::size_t bytes, std::uint64_t number) {
+  return std::memcmp(message, &number, bytes < sizeof number ? bytes : sizeof number) == 0;
+}
+
+/// Windows of messages from one process's thread to another's, each answered by a short message that says how many
+/// messages were wrong, as osu_mbw_mr has them. One thread.
+template <class Calls>
+class Windows {
+ public:
+  /// The tags of one pair of threads: `tag` for messages, `tag` + 1 for answers.
+  Windows(MPI_Comm comm, int peer, int tag, std::size_t bytes, int window)
+      : comm_(comm), peer_(peer), tag_(tag), bytes_(bytes), window_(window), slots_(static_cast<std::size_t>(window) * bytes) {
+    requests_.resize(static_cast<std::size_t>(window));
+  }
+
+  /// Fills the messages; a sender does so before its first window.
+  void fill() { slots_.fill(static_cast<std::uint64_t>(tag_)); }
+
+  void send(std::int64_t windows) {
+    for (std::int64_t w = 0; w < windows; ++w) {
+      for (int i = 0; i < window_; ++i) {
+        mark(slot(i), bytes_, ++number_);
+        Calls::isend(slot(i), static_cast<int>(bytes_), MPI_BYTE, peer_, tag_, comm_, &requests_[static_cast<std::size_t>(i)]);
+      }
+      Calls::waitall(window_, requests_.data(), MPI_STATUSES_IGNORE);
+      int wrong = 0;
+      Calls::recv(&wrong, 1, MPI_INT, peer_, tag_ + 1, comm_, MPI_STATUS_IGNORE);
+      wrong_ += wrong;
+    }
+  }
+
+  /// Compares the marks of all messages: some per mille of the time, and the message is where a program would read it.
+  void receive(std::int64_t windows) {
+    for (std::int64_t w = 0; w < windows; ++w) {
+      for (int i = 0; i < window_; ++i) {
+        Calls::irecv(slot(i), static_cast<int>(bytes_), MPI_BYTE, peer_, tag_, comm_, &requests_[static_cast<std::size_t>(i)]);
+      }
+      Calls::waitall(window_, requests_.data(), MPI_STATUSES_IGNORE);
+      int wrong = 0;
+      for (int i = 0; i < window_; ++i) wrong += marked(slot(i), bytes_, ++number_) ? 0 : 1;
+      Calls::send(&wrong, 1, MPI_INT, peer_, tag_ + 1, comm_);
+    }
+  }
+
+  /// Compares every byte of the last window received, and wipes it, so that the next has to bring them all again.
+  void check_all() {
+    Buffer expected(static_cast<std::size_t>(window_) * bytes_);
+    expected.fill(static_cast<std::uint64_t>(tag_));
+    for (int i = 0; i < window_; ++i) {
+      std::byte* const want = expected.data() + static_cast<std::size_t>(i) * bytes_;
+      mark(want, bytes_, number_ - static_cast<std::uint64_t>(window_ - 1 - i));
+      wrong_ += std::memcmp(want, slot(i), bytes_) == 0 ? 0 : 1;
+      std::memset(slot(i), 0, bytes_);
+    }
+  }
+
+  /// Messages with wrong contents so far: at the sender by the answers, at the receiver by check_all.
+  [[nodiscard]] std::int64_t wrong() const { return wrong_; }
+
+ private:
+  [[nodiscard]] std::byte* slot(int i) { return slots_.data() + static_cast<std::size_t>(i) * bytes_; }
+
+  MPI_Comm comm_;
+  int peer_, tag_;
+  std::size_t bytes_;
+  int window_;
+  Buffer slots_;
+  std::vector<MPI_Request> requests_;
+  std::uint64_t number_ = 0;
+  std::int64_t wrong_ = 0;
+};
+
+}  // namespace plait::bench
