@@ -110,6 +110,34 @@ TEST_F(Completion, TestallWithoutStatuses) {
   while (!flag) ASSERT_EQ(MPI_Testall(kCount, requests.data(), &flag, MPI_STATUSES_IGNORE), MPI_SUCCESS);
 }
 
+/// More than 64 of the MPI's own and no statuses: there PMPI_Testall of MPICH and Intel MPI leaves a persistent one active.
+TEST(LongCompletion, EndsAPersistentOneOfTheMPI) {
+  constexpr std::size_t kPersistent = 0, kTask = 1, kFirst = 2, kAll = 80;
+  std::array<int, kAll> received{};
+  std::array<MPI_Request, kAll> requests{};
+  MPI_Recv_init(received.data(), 1, MPI_INT, 0, 0, MPI_COMM_SELF, requests.data());
+  for (int round = 1; round <= 4; ++round) {
+    Task task{.rounds = 3};
+    task.start();
+    requests[kTask] = task.request;
+    ASSERT_EQ(MPI_Start(&requests[kPersistent]), MPI_SUCCESS) << round;
+    for (std::size_t i = kFirst; i < kAll; ++i) {
+      MPI_Irecv(&received[i], 1, MPI_INT, 0, static_cast<int>(i), MPI_COMM_SELF, &requests[i]);
+    }
+    for (std::size_t i = 0; i < kAll; ++i) {
+      if (i != kTask) MPI_Send(&round, 1, MPI_INT, 0, static_cast<int>(i), MPI_COMM_SELF);
+    }
+    int flag = round % 2;
+    if (flag) ASSERT_EQ(MPI_Waitall(kAll, requests.data(), MPI_STATUSES_IGNORE), MPI_SUCCESS);
+    while (!flag) ASSERT_EQ(MPI_Testall(kAll, requests.data(), &flag, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+    for (std::size_t i = 0; i < kAll; ++i) EXPECT_EQ(received[i], i == kTask ? 0 : round);
+    int index = 0;
+    ASSERT_EQ(MPI_Waitany(1, requests.data(), &index, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(index, MPI_UNDEFINED) << "it is still active";
+  }
+  MPI_Request_free(&requests[kPersistent]);
+}
+
 TEST_F(Completion, WaitanyEndsEachOnce) {
   for (;;) {
     int index = -1;
