@@ -122,7 +122,7 @@ struct Side {
   /// Makes so many repeats and gives the seconds they took, of which process 0's count. Collective.
   std::function<double(std::int64_t repeats)> run;
   std::int64_t repeats = 1;
-  std::vector<double> samples;  ///< seconds a unit, one a round
+  std::vector<double> samples{};  // NOLINT(readability-redundant-member-init): gcc misses it; seconds a unit, one a round
 };
 
 /// Measures every side once a round, after finding for each how many repeats take `time` seconds, which also warms it up.

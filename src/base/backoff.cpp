@@ -2,6 +2,7 @@
 
 #include <sched.h>
 
+#include <atomic>
 #include <thread>
 
 namespace plait {
@@ -10,9 +11,8 @@ namespace {
 /// Rounds before the first yield. A round polls whatever is waited for, so this is some microseconds.
 constexpr int kSpins = 64;
 
-// Both are hints about how busy the machine is and order nothing: relaxed throughout.
-constinit std::atomic<int> waiting{0};    ///< threads of this process that are waiting
-constinit std::atomic<int> processes{1};  ///< processes on the same cores
+/// Threads of this process that are waiting. A hint that orders nothing: relaxed throughout.
+constinit std::atomic<int> waiting{0};
 
 int usable_cores() noexcept {
   static const int cores = [] {
@@ -23,21 +23,11 @@ int usable_cores() noexcept {
   return cores;
 }
 
-void relax() noexcept {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
 }  // namespace
-
-void Backoff::set_processes(int count) noexcept { processes.store(count > 0 ? count : 1, std::memory_order_relaxed); }
 
 void Backoff::begin() noexcept {
   const int here = waiting.fetch_add(1, std::memory_order_relaxed) + 1;
-  spins_left_ = here * processes.load(std::memory_order_relaxed) > usable_cores() ? 0 : kSpins;
+  spins_left_ = here > usable_cores() ? 0 : kSpins;
 }
 
 Backoff::~Backoff() {

@@ -2,9 +2,16 @@
 // the cores that the process may use, spinning is skipped. One object per wait, used by one thread.
 #pragma once
 
-#include <atomic>
-
 namespace plait {
+
+/// Tells the processor that this thread polls.
+inline void relax() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
 
 class Backoff {
  public:
@@ -15,9 +22,6 @@ class Backoff {
 
   /// One round without success.
   void pause() noexcept;
-
-  /// How many processes share this one's cores (1 until told otherwise). Any thread.
-  static void set_processes(int count) noexcept;
 
  private:
   void begin() noexcept;

@@ -11,8 +11,6 @@
 #include <mutex>
 #include <vector>
 
-#include "base/spinlock.hpp"
-
 namespace plait {
 
 /// What another process needs to open a region.
@@ -66,7 +64,7 @@ class PeerRegion {
   [[nodiscard]] void* at(std::uint64_t offset);
 
  private:
-  Spinlock lock_;
+  std::mutex lock_;
   int file_;
   std::vector<void*> pieces_;
 };

@@ -13,10 +13,9 @@ class Watchdog {
     if (limit_) since_ = Clock::now();
   }
 
-  [[nodiscard]] bool enabled() const noexcept { return limit_.has_value(); }
   /// True for one wait of the process, once it has taken longer than the limit.
   [[nodiscard]] bool barks() noexcept { return limit_ && overdue(); }
-  /// The limit in seconds; only when enabled.
+  /// The limit in seconds; only when it barks.
   [[nodiscard]] double seconds() const noexcept { return limit_->count(); }
 
  private:

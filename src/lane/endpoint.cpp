@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "base/clock.hpp"
 #include "lane/remote.hpp"
 #include "layout/layout.hpp"
 
@@ -31,10 +32,6 @@ constexpr std::uint32_t kBlocksOfLane = 32;
 constexpr std::uint64_t kPatience = 20'000;  // ns
 /// Fetched at once where it has to be unpacked.
 constexpr std::size_t kFetch = 65536;
-
-std::uint64_t now() noexcept {
-  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1));
-}
 
 constexpr std::uint64_t key(Address a) noexcept { return static_cast<std::uint64_t>(a.pid) << 40 | (a.offset / 64 + 1); }
 constexpr Address unkey(std::uint64_t key) noexcept {

@@ -1,9 +1,10 @@
 // Waiting at an endpoint: spin, then yield, then sleep until another writes to it. Where endpoints outnumber the cores that
-// the process may use, spinning is skipped. One object per wait, used by the endpoint's thread.
+// the process may use, spinning is short. One object per wait, used by the endpoint's thread.
 #pragma once
 
 #include <chrono>
 
+#include "base/backoff.hpp"
 #include "lane/endpoint.hpp"
 
 namespace plait::lane {
@@ -37,13 +38,6 @@ class Idle {
   void reset() noexcept { rounds_ = 0; }
 
  private:
-  static void relax() noexcept {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("yield");
-#endif
-  }
   void give_way() noexcept;
   void give_way_to_network() noexcept;
   void park(std::chrono::nanoseconds longest) noexcept;

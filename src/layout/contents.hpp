@@ -20,6 +20,11 @@ inline void check(int code) {
   if (code != MPI_SUCCESS) throw MPIError{code, true};
 }
 
+/// For what plait has checked itself.
+inline void require(bool holds, int error_class) {
+  if (!holds) throw MPIError{error_class, false};
+}
+
 /// The arguments of the call that made a datatype. Arguments of one sort are read in the order of the standard's
 /// tables (MPI-4.1, 5.1.13).
 class Contents {

@@ -10,6 +10,7 @@
 namespace plait::mpi {
 
 using layout::MPIError;
+using layout::require;
 
 /// Errors of calls without a communicator go to this one's handler (MPI-4.0, 9.3; before it was the world's).
 inline MPI_Comm default_comm() noexcept { return MPI_VERSION >= 4 ? MPI_COMM_SELF : MPI_COMM_WORLD; }
@@ -17,10 +18,6 @@ inline MPI_Comm default_comm() noexcept { return MPI_VERSION >= 4 ? MPI_COMM_SEL
 inline int report(int code) noexcept {
   if (code != MPI_SUCCESS) PMPI_Comm_call_errhandler(default_comm(), code);
   return code;
-}
-
-inline void require(bool holds, int error_class) {
-  if (!holds) throw MPIError{error_class, false};
 }
 
 /// Runs the body of an exported function; what it throws becomes its error code.

@@ -4,10 +4,7 @@
 #include <cstring>
 
 #include "base/backoff.hpp"
-#include "grequest/grequest.hpp"
 #include "lane/endpoint.hpp"
-#include "mpi/error.hpp"
-#include "mpi/native.hpp"
 #include "stream/helper.hpp"
 #include "stream/stream.hpp"
 #include "transport/packets.hpp"
@@ -103,27 +100,6 @@ void report_lanes() noexcept {
 }
 
 }  // namespace
-
-namespace {
-
-/// A visit costs more than most of these calls.
-constexpr unsigned kEvery = 8;
-thread_local unsigned calls = 0;
-
-}  // namespace
-
-void move_meanwhile() noexcept {
-  transport::flush_network();
-  if (++calls % kEvery == 0) static_cast<void>(lane::visit_neglected());
-}
-
-void move_rest() noexcept {
-  grequest::poll_orphans();
-  if (++calls % kEvery != 0) return;
-  if (lane::endpoints_exist()) static_cast<void>(lane::visit_neglected());
-  transport::poll_mpi();
-}
-
 }  // namespace plait::mpi
 
 #pragma GCC visibility push(default)

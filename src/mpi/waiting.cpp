@@ -1,15 +1,11 @@
 #include "mpi/waiting.hpp"
 
-#include <mpi.h>
-
 #include <algorithm>
-#include <cstdio>
-#include <new>
 #include <string>
 
-#include "base/symbol.hpp"
 #include "grequest/grequest.hpp"
 #include "lane/endpoint.hpp"
+#include "stream/hang.hpp"
 #include "transport/packets.hpp"
 
 namespace plait::mpi {
@@ -58,18 +54,7 @@ void Waiting::pause(std::span<Request*> pending, int natives) noexcept {
 }
 
 void Waiting::bark(std::span<Request*> pending, int natives) const noexcept {
-  int rank = 0;
-  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  try {
-    char seconds[32];
-    std::snprintf(seconds, sizeof seconds, "%g", watchdog_.seconds());
-    const std::string text = "plait: rank " + std::to_string(rank) + " has been in " + call_ + " on " + std::to_string(count_) +
-                             (count_ == 1 ? " request" : " requests") + ", called at " + symbol_of(caller_) + ", for more than " + seconds +
-                             " s; it waits for " + list(pending, natives) + "\n";
-    std::fputs(text.c_str(), stderr);  // in one piece, so that the words of several processes stay apart
-  } catch (const std::bad_alloc&) {
-    std::fputs("plait: a wait takes long, and there is no memory to say which\n", stderr);
-  }
+  stream::tell_hang({call_, caller_}, count_, watchdog_.seconds(), [&] { return list(pending, natives); });
 }
 
 }  // namespace plait::mpi

@@ -177,9 +177,10 @@ void number_endpoints(Communicator& c, const std::vector<int>& counts) {
 std::vector<Card> exchange_cards(Communicator& c, const std::vector<int>& counts) {
   std::vector<Card> mine;
   mine.reserve(c.locals.size());
+  const std::uint64_t node = node_hash();
+  const auto streams = static_cast<std::uint32_t>(count());
   for (const Local& l : c.locals) {
-    mine.push_back(
-        {lane::Node::get().region().name(), l.endpoint->address().offset, node_hash(), l.context->id, static_cast<std::uint32_t>(count())});
+    mine.push_back({lane::Node::get().region().name(), l.endpoint->address().offset, node, l.context->id, streams});
   }
   std::vector<int> bytes(counts.size());
   std::vector<int> places(counts.size());

@@ -56,10 +56,23 @@ void describe(const lane::Operation& o, std::string& text) {
   text += " on " + name_of(context);
 }
 
-void Hang::bark(Call call) const noexcept {
+void tell_hang(Call call, int requests, double limit, const std::function<std::string()>& waits_for) noexcept {
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   try {
+    const std::string on = requests == 0 ? "" : " on " + std::to_string(requests) + (requests == 1 ? " request" : " requests");
+    char seconds[32];
+    std::snprintf(seconds, sizeof seconds, "%g", limit);
+    const std::string text = "plait: rank " + std::to_string(rank) + " has been in " + call.name + on + ", called at " +
+                             symbol_of(call.caller) + ", for more than " + seconds + " s; it waits for " + waits_for() + "\n";
+    std::fputs(text.c_str(), stderr);  // in one piece, so that the words of several processes stay apart
+  } catch (const std::bad_alloc&) {
+    std::fputs("plait: a wait takes long, and there is no memory to say which\n", stderr);
+  }
+}
+
+void Hang::bark(Call call) const noexcept {
+  tell_hang(call, 0, watchdog_->seconds(), [this] {
     std::string what;
     if (operation_) {
       describe(*operation_, what);
@@ -67,14 +80,8 @@ void Hang::bark(Call call) const noexcept {
       what = "a message from " + (envelope_->rank == MPI_ANY_SOURCE ? "any source" : "rank " + std::to_string(envelope_->rank)) + " with " +
              tag_text(envelope_->tag == MPI_ANY_TAG ? lane::kAnyTag : envelope_->tag) + " on " + name_of(*context_);
     }
-    char seconds[32];
-    std::snprintf(seconds, sizeof seconds, "%g", watchdog_->seconds());
-    const std::string text = "plait: rank " + std::to_string(rank) + " has been in " + call.name + ", called at " + symbol_of(call.caller) +
-                             ", for more than " + seconds + " s; it waits for " + what + "; " + unexpected(*context_) + "\n";
-    std::fputs(text.c_str(), stderr);  // in one piece, so that the words of several processes stay apart
-  } catch (const std::bad_alloc&) {
-    std::fputs("plait: a wait takes long, and there is no memory to say which\n", stderr);
-  }
+    return what + "; " + unexpected(*context_);
+  });
 }
 
 }  // namespace plait::stream

@@ -1,6 +1,7 @@
 // PLAIT_WATCHDOG: what a call at an endpoint waits for, and what lies there unasked, told once when it takes too long.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -13,6 +14,9 @@ namespace plait::stream {
 
 /// "a receive from rank 3 with tag 7 on communicator MPI_COMM_WORLD".
 void describe(const lane::Operation& operation, std::string& text);
+
+/// Says on stderr that a call takes long, on so many requests (0: it is not one on requests), and what it waits for.
+void tell_hang(Call call, int requests, double seconds, const std::function<std::string()>& waits_for) noexcept;
 
 class Hang {
  public:

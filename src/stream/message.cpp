@@ -21,13 +21,9 @@ using lane::Error;
 using lane::Operation;
 using lane::Unexpected;
 using lane::Use;
-using layout::MPIError;
+using layout::require;
 
 namespace {
-
-void require(bool holds, int error_class) {
-  if (!holds) throw MPIError{error_class, false};
-}
 
 int code_of(Error error) noexcept {
   switch (error) {
@@ -117,6 +113,11 @@ int cancel(Request& r) noexcept {
   return MPI_SUCCESS;
 }
 
+int answer_empty(Request&, void* status) noexcept {
+  set_empty(static_cast<MPI_Status*>(status));
+  return MPI_SUCCESS;
+}
+
 bool block(std::span<Request*> group, double seconds) noexcept;
 
 int start(Request& r);
@@ -159,16 +160,8 @@ constexpr RequestKind kCompleted{
           transport::flush_network();
           return true;
         },
-    .retire =
-        [](Request&, void* status) {
-          set_empty(static_cast<MPI_Status*>(status));
-          return MPI_SUCCESS;
-        },
-    .peek =
-        [](Request&, void* status) {
-          set_empty(static_cast<MPI_Status*>(status));
-          return MPI_SUCCESS;
-        },
+    .retire = answer_empty,
+    .peek = answer_empty,
     .free = [](Request&) { return MPI_SUCCESS; },
     .cancel = [](Request&) { return MPI_SUCCESS; },
     .block = nullptr,

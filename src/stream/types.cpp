@@ -23,15 +23,6 @@ constinit std::mutex lock;
 
 std::size_t hash(std::uintptr_t type) noexcept { return (type * 0x9E3779B97F4A7C15u) >> 54; }
 
-bool is_named(MPI_Datatype type) {
-  int integers = 0;
-  int addresses = 0;
-  int types = 0;
-  int combiner = 0;
-  layout::check(PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner));
-  return combiner == MPI_COMBINER_NAMED;
-}
-
 void remember(MPI_Datatype type, int size) {
   const std::lock_guard guard(lock);
   std::size_t at = hash(to_bits(type));
@@ -73,7 +64,8 @@ lane::Memory memory_of(const void* buffer, MPI_Count count, MPI_Datatype type) {
   }
   // By number, since MPI_BOTTOM may be null and the datatype hold the address.
   memory.at = reinterpret_cast<std::byte*>(reinterpret_cast<std::intptr_t>(buffer) + layout->offset());  // NOLINT
-  if (layout->offset() == 0 && layout->bytes() == layout->extent() && is_named(type)) remember(type, static_cast<int>(layout->bytes()));
+  if (layout->offset() == 0 && layout->bytes() == layout->extent() && layout::is_predefined(layout::combiner_of(type)))
+    remember(type, static_cast<int>(layout->bytes()));
   return memory;
 }
 

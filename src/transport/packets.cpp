@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/spinlock.hpp"
 
 namespace plait::transport {
@@ -36,10 +37,6 @@ constexpr std::uint64_t kPiece = std::uint64_t{1} << 30;
 constexpr std::uint64_t kBurst = 10'000;  // ns
 
 constexpr std::size_t aligned(std::size_t n) noexcept { return (n + 7) / 8 * 8; }
-
-std::uint64_t now() noexcept {
-  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1));
-}
 
 /// How every packet begins.
 struct Head {

@@ -128,7 +128,9 @@ TEST(LongCompletion, EndsAPersistentOneOfTheMPI) {
       if (i != kTask) MPI_Send(&round, 1, MPI_INT, 0, static_cast<int>(i), MPI_COMM_SELF);
     }
     int flag = round % 2;
-    if (flag) ASSERT_EQ(MPI_Waitall(kAll, requests.data(), MPI_STATUSES_IGNORE), MPI_SUCCESS);
+    if (flag) {
+      ASSERT_EQ(MPI_Waitall(kAll, requests.data(), MPI_STATUSES_IGNORE), MPI_SUCCESS);
+    }
     while (!flag) ASSERT_EQ(MPI_Testall(kAll, requests.data(), &flag, MPI_STATUSES_IGNORE), MPI_SUCCESS);
     for (std::size_t i = 0; i < kAll; ++i) EXPECT_EQ(received[i], i == kTask ? 0 : round);
     int index = 0;

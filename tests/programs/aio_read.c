@@ -4,7 +4,6 @@
 #define _GNU_SOURCE
 #include <aio.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <mpi.h>
 #include <plait/mpix.h>
 #include <stdio.h>
@@ -12,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BLOCKS = 8, BYTES = 1 << 16 };
+#include "blocks.h"
 
 typedef struct {
   struct aiocb block;
@@ -61,17 +60,6 @@ static int cancel_fn(void* extra, int complete) {
   return MPI_SUCCESS;
 }
 
-static char content(int rank, long i) { return (char)(rank * 31 + i * 7 + i / BYTES); }
-
-static int make_file(const char* name, int rank) {
-  char* bytes = malloc(BLOCKS * BYTES);
-  for (long i = 0; i < BLOCKS * BYTES; ++i) bytes[i] = content(rank, i);
-  const int file = open(name, O_RDWR | O_CREAT | O_TRUNC, 0600);
-  const int good = file >= 0 && pwrite(file, bytes, BLOCKS * BYTES, 0) == BLOCKS * BYTES;
-  free(bytes);
-  return good ? file : -1;
-}
-
 static void start_read(MPIX_Grequest_class class, Read* r, int file, char* to, long offset) {
   r->bytes = 0;
   r->block = (struct aiocb){.aio_fildes = file, .aio_buf = to, .aio_nbytes = BYTES, .aio_offset = offset};
@@ -109,15 +97,7 @@ int main(int argc, char** argv) {
   MPI_Isend(&rank, 1, MPI_INT, to, 0, MPI_COMM_WORLD, &requests[BLOCKS + 1]);
   MPI_Waitall(BLOCKS + 2, requests, statuses);
 
-  int good = in == from;
-  for (int b = 0, n = 0; b < BLOCKS; ++b) {
-    MPI_Get_count(&statuses[b], MPI_BYTE, &n);
-    good = good && n == BYTES;
-  }
-  for (long i = 0; i < BLOCKS * BYTES; ++i) good = good && bytes[i] == content(rank, i);
-  int all = 0;
-  MPI_Allreduce(&good, &all, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
-  if (rank == 0) printf("%d blocks of %d bytes and a message each for %d processes: %s\n", BLOCKS, BYTES, size, all ? "right" : "WRONG");
+  const int all = check_blocks(bytes, statuses, in, rank, size);
   close(file);
   unlink(name);
   free(bytes);

@@ -1,7 +1,6 @@
 // uring_read FILE: as aio_read, with io_uring. Every read of a process is an entry of one ring, whose completions complete
 // the generalized requests they belong to. Exit status 77: the system forbids io_uring.
 #include <errno.h>
-#include <fcntl.h>
 #include <liburing.h>
 #include <mpi.h>
 #include <plait/mpix.h>
@@ -10,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BLOCKS = 8, BYTES = 1 << 16 };
+#include "blocks.h"
 
 typedef struct {
   struct io_uring* ring;
@@ -67,17 +66,6 @@ static int cancel_fn(void* extra, int complete) {
   return MPI_SUCCESS;
 }
 
-static char content(int rank, long i) { return (char)(rank * 31 + i * 7 + i / BYTES); }
-
-static int make_file(const char* name, int rank) {
-  char* bytes = malloc(BLOCKS * BYTES);
-  for (long i = 0; i < BLOCKS * BYTES; ++i) bytes[i] = content(rank, i);
-  const int file = open(name, O_RDWR | O_CREAT | O_TRUNC, 0600);
-  const int good = file >= 0 && pwrite(file, bytes, BLOCKS * BYTES, 0) == BLOCKS * BYTES;
-  free(bytes);
-  return good ? file : -1;
-}
-
 static void start_read(Read* r, struct io_uring* ring, int file, char* to, long offset) {
   *r = (Read){.ring = ring};
   // The request first: the completion of the read needs it.
@@ -122,15 +110,7 @@ int main(int argc, char** argv) {
   MPI_Isend(&rank, 1, MPI_INT, to, 0, MPI_COMM_WORLD, &requests[BLOCKS + 1]);
   MPI_Waitall(BLOCKS + 2, requests, statuses);
 
-  int good = in == from;
-  for (int b = 0, n = 0; b < BLOCKS; ++b) {
-    MPI_Get_count(&statuses[b], MPI_BYTE, &n);
-    good = good && n == BYTES;
-  }
-  for (long i = 0; i < BLOCKS * BYTES; ++i) good = good && bytes[i] == content(rank, i);
-  int all = 0;
-  MPI_Allreduce(&good, &all, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
-  if (rank == 0) printf("%d blocks of %d bytes and a message each for %d processes: %s\n", BLOCKS, BYTES, size, all ? "right" : "WRONG");
+  const int all = check_blocks(bytes, statuses, in, rank, size);
   io_uring_queue_exit(&ring);
   close(file);
   unlink(name);
