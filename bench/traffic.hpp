@@ -86,12 +86,19 @@ class Buffer {
 
 /// Writes the message's number into its first bytes, so that every message is another.
 inline void mark(std::byte* message, std::size_t bytes, std::uint64_t number) {
-  std::memcpy(message, &number, bytes < sizeof number ? bytes : sizeof number);
+  if (bytes >= sizeof number) {
+    std::memcpy(message, &number, sizeof number);  // without a call, as a program would write it
+  } else {
+    std::memcpy(message, &number, bytes);
+  }
 }
 
 /// Whether the message has that number.
 [[nodiscard]] inline bool marked(const std::byte* message, std::size_t bytes, std::uint64_t number) {
-  return std::memcmp(message, &number, bytes < sizeof number ? bytes : sizeof number) == 0;
+  if (bytes < sizeof number) return std::memcmp(message, &number, bytes) == 0;
+  std::uint64_t seen = 0;
+  std::memcpy(&seen, message, sizeof seen);
+  return seen == number;
 }
 
 /// Windows of messages from one process's thread to another's, each answered by a short message that says how many
@@ -121,7 +128,7 @@ class Windows {
     }
   }
 
-  /// Compares the marks of all messages: some per mille of the time, and the message is where a program would read it.
+  /// Compares the marks of all messages, which is where a program would read them.
   void receive(std::int64_t windows) {
     for (std::int64_t w = 0; w < windows; ++w) {
       for (int i = 0; i < window_; ++i) {

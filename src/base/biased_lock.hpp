@@ -36,7 +36,7 @@ class BiasedLock {
       std::atomic_thread_fence(std::memory_order_seq_cst);
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
-  void yield_to_visitor() noexcept;
+  [[gnu::noinline]] void yield_to_visitor() noexcept;
 
   std::atomic<bool> inside_{false};
   std::atomic<bool> visitor_{false};

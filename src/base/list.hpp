@@ -36,7 +36,10 @@ class List {
   }
   T* pop_front() noexcept {
     T* const t = first_;
-    if (t) remove(*t);
+    if (!t) return nullptr;
+    first_ = (t->*L).next;
+    (first_ ? (first_->*L).before : last_) = nullptr;
+    t->*L = {};
     return t;
   }
 

@@ -47,7 +47,7 @@ struct alignas(64) ParkingSpot {
   }
 
  private:
-  void wake() noexcept;
+  [[gnu::noinline]] void wake() noexcept;
 };
 
 }  // namespace plait

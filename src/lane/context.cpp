@@ -6,21 +6,14 @@
 #include <vector>
 
 namespace plait::lane {
-namespace {
 
-bool fits(const Operation& receive, std::uint32_t source, std::int32_t tag) noexcept {
-  return source >= receive.first_source && source < receive.end_source && (receive.tag == tag || receive.tag == kAnyTag);
-}
-
-}  // namespace
-
-Operation* Context::take_posted(std::uint32_t source, std::int32_t tag) noexcept {
+Operation* Context::search_posted(std::uint32_t source, std::int32_t tag) noexcept {
   Posted& own = bucket(source);
   Operation* found = own.front();
-  while (found && !fits(*found, source, tag)) found = Posted::next(*found);
+  while (found && !found->fits(source, tag)) found = Posted::next(*found);
   if (!wild_.empty()) {
     Operation* other = wild_.front();
-    while (other && !fits(*other, source, tag)) other = Posted::next(*other);
+    while (other && !other->fits(source, tag)) other = Posted::next(*other);
     if (other && (!found || other->order < found->order)) {
       wild_.remove(*other);
       other->posted = false;
@@ -32,12 +25,6 @@ Operation* Context::take_posted(std::uint32_t source, std::int32_t tag) noexcept
     found->posted = false;
   }
   return found;
-}
-
-void Context::post(Operation& receive) noexcept {
-  receive.order = next_order_++;
-  receive.posted = true;
-  home(receive).push_back(receive);
 }
 
 void Context::unpost(Operation& receive) noexcept {
@@ -82,13 +69,6 @@ constexpr std::uint32_t kPlaceBits = 20;
 constexpr std::uint32_t kPlaces = std::uint32_t{1} << kPlaceBits;
 constexpr std::uint32_t kPieceBits = 10;
 
-/// The number stands apart from the context, so that asking for one that is gone touches nothing of it.
-struct Place {
-  std::atomic<std::uint32_t> id{0};  ///< 0: free
-  std::atomic<Context*> context{nullptr};
-  std::atomic<Endpoint*> endpoint{nullptr};
-};
-
 using Piece = std::array<Place, std::size_t{1} << kPieceBits>;
 
 /// By place; apart from the rest, so that finding asks for nothing else.
@@ -105,14 +85,14 @@ Table& table() {
   return table;
 }
 
+}  // namespace
+
 Place* place(std::uint32_t id) noexcept {
   const std::uint32_t at = id % kPlaces;
-  // acquire, here and for the number: what the maker wrote is seen.
+  // acquire: the piece as it was made.
   Piece* const piece = pieces[at >> kPieceBits].load(std::memory_order_acquire);
   return piece ? &(*piece)[at % piece->size()] : nullptr;
 }
-
-}  // namespace
 
 bool add_context(Context& context) noexcept {
   Table& t = table();
@@ -152,11 +132,6 @@ void remove_context(Context& context) noexcept {
 void delete_context(Context& context) noexcept {
   remove_context(context);
   delete &context;
-}
-
-Context* find_context(std::uint32_t id) noexcept {
-  const Place* const at = place(id);
-  return at && at->id.load(std::memory_order_acquire) == id ? at->context.load(std::memory_order_relaxed) : nullptr;
 }
 
 Endpoint* find_endpoint(std::uint32_t id) noexcept {

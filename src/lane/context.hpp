@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -45,8 +46,20 @@ struct Context {
   bool freed = false;                                         ///< the communicator is
 
   /// The receive that an arriving message belongs to, taken out of the lists; null if there is none.
-  [[nodiscard]] Operation* take_posted(std::uint32_t source, std::int32_t tag) noexcept;
-  void post(Operation& receive) noexcept;
+  [[nodiscard]] Operation* take_posted(std::uint32_t source, std::int32_t tag) noexcept {
+    Posted& own = bucket(source);
+    Operation* const first = own.front();
+    if (!first || !first->fits(source, tag) || !wild_.empty()) [[unlikely]]
+      return search_posted(source, tag);
+    own.pop_front();
+    first->posted = false;
+    return first;
+  }
+  void post(Operation& receive) noexcept {
+    receive.order = next_order_++;
+    receive.posted = true;
+    home(receive).push_back(receive);
+  }
   void unpost(Operation& receive) noexcept;
 
   void keep(Unexpected& message) noexcept;
@@ -60,6 +73,8 @@ struct Context {
   [[nodiscard]] Operation* any_posted() const noexcept;
 
  private:
+  [[nodiscard]] Operation* search_posted(std::uint32_t source, std::int32_t tag) noexcept;
+
   static constexpr std::size_t kBuckets = 32;
   using Posted = List<Operation, &Operation::link>;
   [[nodiscard]] Posted& bucket(std::uint32_t source) noexcept { return posted_[source % kBuckets]; }
@@ -79,8 +94,20 @@ struct Context {
 [[nodiscard]] bool add_context(Context& context) noexcept;  ///< sets id; false when there is no memory
 void remove_context(Context& context) noexcept;
 void delete_context(Context& context) noexcept;  ///< one made by new
+/// Where a context with such a number stands, if it is there. Places stay, so that one can be kept and asked again.
+struct Place {
+  std::atomic<std::uint32_t> id{0};  ///< 0: free. Apart from the context, so that asking for one that is gone touches nothing of it
+  std::atomic<Context*> context{nullptr};
+  std::atomic<Endpoint*> endpoint{nullptr};
+};
+/// Null for a number that never was.
+[[nodiscard]] Place* place(std::uint32_t id) noexcept;
 /// For the thread that uses the context's endpoint.
-[[nodiscard]] Context* find_context(std::uint32_t id) noexcept;
+[[nodiscard]] inline Context* context_in(const Place* place, std::uint32_t id) noexcept {
+  // acquire: the context as its maker left it.
+  return place && place->id.load(std::memory_order_acquire) == id ? place->context.load(std::memory_order_relaxed) : nullptr;
+}
+[[nodiscard]] inline Context* find_context(std::uint32_t id) noexcept { return context_in(place(id), id); }
 /// The endpoint of a context; for any thread, since endpoints stay. Null where the context is gone.
 [[nodiscard]] Endpoint* find_endpoint(std::uint32_t id) noexcept;
 

@@ -189,18 +189,24 @@ void Endpoint::take_cell(LaneIn& lane, const Cell& cell, std::uint32_t kind_byte
 }
 
 void Endpoint::take_message(LaneIn& lane, const Cell& cell, Kind kind, std::uint32_t bytes) noexcept {
-  Context* const context = find_context(cell.context);
+  if (cell.context != lane.place_of) [[unlikely]] {
+    lane.place_of = cell.context;
+    lane.place = place(cell.context);
+  }
+  Context* const context = context_in(lane.place, cell.context);
   Operation* const receive = context ? context->take_posted(cell.source, cell.tag) : nullptr;
-  if (!receive) {
+  if (!receive) [[unlikely]] {
     keep_or_drop(context, lane, cell, kind, bytes);
     return;
   }
-  if (kind == Kind::kRendezvous) {
+  if (kind == Kind::kRendezvous) [[unlikely]] {
     accept(*receive, lane, cell.source, cell.tag, read_payload<Offer>(cell));
     return;
   }
   meet(*receive, cell.source, cell.tag, bytes);
-  if (kind == Kind::kInline) [[likely]] {
+  if (kind == Kind::kInline && !receive->memory.layout) [[likely]] {
+    copy_small(receive->memory.at, cell.payload, receive->wanted);
+  } else if (kind == Kind::kInline) {
     unpack(cell.payload, receive->memory, 0, receive->wanted);
   } else {
     Block& block = *static_cast<Block*>(Node::get().at({lane.pid, read_payload<InBlock>(cell).block}));
@@ -265,14 +271,6 @@ void Endpoint::discard(Context& context) noexcept {
     drop(*u);
     delete u;
   }
-}
-
-void Endpoint::end_receive(Operation& receive) noexcept {
-  // Nothing of ours touches the operation after this but its retirement.
-  count_unfinished(-1);
-  const bool freed = receive.freed;
-  receive.complete.store(true, std::memory_order_release);
-  if (freed) retire(receive);
 }
 
 // ---- payloads that stay with the sender
@@ -375,17 +373,13 @@ void Endpoint::fetch(Operation& receive, std::uint64_t begin, std::uint64_t byte
 
 // ---- receiving
 
-void Endpoint::start_receive(Operation& receive) noexcept {
+bool Endpoint::start_with_unexpected(Operation& receive) noexcept {
   Context& context = *receive.context;
-  count_unfinished(1);
-  if (context.has_unexpected()) [[unlikely]] {
-    if (Unexpected* const u = context.find(receive.first_source, receive.end_source, receive.tag)) {
-      context.take(*u);
-      start_with(receive, *u);
-      return;
-    }
-  }
-  context.post(receive);
+  Unexpected* const u = context.find(receive.first_source, receive.end_source, receive.tag);
+  if (!u) return false;
+  context.take(*u);
+  start_with(receive, *u);
+  return true;
 }
 
 void Endpoint::start_receive(Operation& receive, Unexpected& message) noexcept {
@@ -659,24 +653,19 @@ void Use::catch_second() noexcept {
 #endif
 
 Operation* Endpoint::make_operation() noexcept {
-  if (Operation* const operation = free_) [[likely]] {
-    free_ = static_cast<Operation*>(operation->next_free);
-    return operation;
-  }
-  return request::make<Operation>();
+  if (Operation* const operation = used_operation()) return operation;
+  auto* const operation = request::make<Operation>();
+  if (operation) operation->endpoint = this;
+  return operation;
 }
 
-void Endpoint::retire(Operation& operation) noexcept {
+void Endpoint::drop_memory(Operation& operation) noexcept {
   delete[] operation.owned;
   operation.owned = nullptr;
   operation.memory.layout.reset();
-  operation.error = Error::none;
-  operation.synchronous = operation.freed = operation.persistent = operation.nobody = operation.buffered = false;
-  Context& context = *operation.context;
-  if (--context.operations == 0 && context.freed) delete_context(context);
-  operation.complete.store(false, std::memory_order_relaxed);
-  operation.next_free = free_;
-  free_ = &operation;
 }
+
+void Use::lock_shared() noexcept { endpoint_.mutex.lock(); }
+void Use::unlock_shared() noexcept { endpoint_.mutex.unlock(); }
 
 }  // namespace plait::lane

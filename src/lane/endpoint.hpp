@@ -66,6 +66,9 @@ struct LaneIn {
   std::int32_t pid = 0;
   std::uint32_t position = 0;  ///< cells emptied
   bool same_process = false;
+  // The place of the context that the last message was for.
+  const Place* place = nullptr;
+  std::uint32_t place_of = 0;
 };
 
 /// What came over the network for an endpoint: a record with its payload, or the end of a transfer.
@@ -128,8 +131,30 @@ class Endpoint {
   /// A receive would sooner fetch than sleep.
   [[nodiscard]] bool impatient() const noexcept { return !receiving_.empty(); }
 
+  /// One to use again; what it was before is undone but for `kind`, `endpoint` and `active`. Or null.
+  [[nodiscard]] Operation* used_operation() noexcept {
+    Operation* const operation = free_;
+    if (operation) [[likely]]
+      free_ = static_cast<Operation*>(operation->next_free);
+    return operation;
+  }
+  /// A new one, or null where there is no memory.
   [[nodiscard]] Operation* make_operation() noexcept;
-  void retire(Operation& operation) noexcept;
+  /// Of one that is complete; it is used again. Its communicator goes with it if that waited for it.
+  void retire(Operation& operation) noexcept {
+    if (operation.owned || operation.memory.layout) [[unlikely]]
+      drop_memory(operation);
+    operation.complete.store(false, std::memory_order_relaxed);
+    operation.synchronous = operation.freed = operation.posted = operation.nobody = operation.buffered = false;
+    operation.error = Error::none;
+    operation.persistent = false;
+    operation.active = true;
+    Context& context = *operation.context;
+    operation.next_free = free_;
+    free_ = &operation;
+    if (--context.operations == 0 && context.freed) [[unlikely]]
+      delete_context(context);
+  }
 
   /// For endpoints that several threads share; others do not lock.
   bool shared = false;
@@ -145,9 +170,11 @@ class Endpoint {
   void take_message(LaneIn& lane, const transport::Cell& cell, transport::Kind kind, std::uint32_t bytes) noexcept;
   void keep_or_drop(Context* context, LaneIn& lane, const transport::Cell& cell, transport::Kind kind, std::uint32_t bytes) noexcept;
   static void drop(Unexpected& message) noexcept;
+  static void drop_memory(Operation& operation) noexcept;
   static void release_block(LaneIn& lane, transport::Block& block) noexcept;
   void end_receive(Operation& receive) noexcept;
 
+  [[nodiscard]] bool start_with_unexpected(Operation& receive) noexcept;
   void start_with(Operation& receive, Unexpected& message) noexcept;
   /// Which message a receive has met.
   static void meet(Operation& receive, std::uint32_t source, std::int32_t tag, std::uint64_t bytes) noexcept;
@@ -226,7 +253,7 @@ class Use {
  public:
   explicit Use(Endpoint& endpoint) noexcept : endpoint_(endpoint) {
     if (endpoint.shared) [[unlikely]] {
-      endpoint.mutex.lock();
+      lock_shared();
       return;
     }
 #ifndef NDEBUG
@@ -236,7 +263,7 @@ class Use {
   }
   ~Use() {
     if (endpoint_.shared) [[unlikely]] {
-      endpoint_.mutex.unlock();
+      unlock_shared();
       return;
     }
     endpoint_.guard.unlock();
@@ -248,6 +275,9 @@ class Use {
   Use& operator=(const Use&) = delete;
 
  private:
+  [[gnu::noinline]] void lock_shared() noexcept;
+  [[gnu::noinline]] void unlock_shared() noexcept;
+
   Endpoint& endpoint_;
 #ifndef NDEBUG
   void catch_second() noexcept;
@@ -259,6 +289,23 @@ inline void Endpoint::meet(Operation& receive, std::uint32_t source, std::int32_
   receive.with_tag = tag;
   receive.wanted = bytes < receive.memory.bytes ? bytes : receive.memory.bytes;
   if (bytes > receive.memory.bytes) receive.error = Error::truncated;
+}
+
+inline void Endpoint::start_receive(Operation& receive) noexcept {
+  count_unfinished(1);
+  if (receive.context->has_unexpected() && start_with_unexpected(receive)) [[unlikely]]
+    return;
+  receive.context->post(receive);
+}
+
+inline void Endpoint::end_receive(Operation& receive) noexcept {
+  // Nothing of ours touches the operation after this but its retirement.
+  count_unfinished(-1);
+  const bool freed = receive.freed;
+  // release: the payload.
+  receive.complete.store(true, std::memory_order_release);
+  if (freed) [[unlikely]]
+    retire(receive);
 }
 
 inline bool Endpoint::send_inline(LaneOut& lane, std::uint32_t context, std::uint32_t source, std::int32_t tag, const void* data,

@@ -66,6 +66,11 @@ struct Operation : Request {
   std::uint64_t address = 0;    ///< receive: of the sender's buffer, 0 if it cannot be read
   std::uint64_t moved = 0;      ///< bytes that this side has put into chunks, or got
   std::uint64_t last_seen = 0;  ///< receive: when the last piece came
+
+  /// Is this receive one for such a message?
+  [[nodiscard]] bool fits(std::uint32_t from_source, std::int32_t its_tag) const noexcept {
+    return from_source >= first_source && from_source < end_source && (tag == its_tag || tag == kAnyTag);
+  }
 };
 static_assert(sizeof(Operation) <= request::kSlotBytes);
 

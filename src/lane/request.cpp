@@ -1,6 +1,5 @@
 #include "lane/request.hpp"
 
-#include <array>
 #include <mutex>
 #include <new>
 
@@ -11,20 +10,15 @@ namespace plait {
 constinit std::atomic<bool> requests_used{false};
 
 namespace request {
+
+constinit std::array<std::atomic<Slot*>, kMaxSlots / kChunkSlots> chunks{};
+
 namespace {
-
-constexpr std::uint32_t kChunkSlots = 1024;
-
-struct alignas(64) Slot {
-  std::byte bytes[kSlotBytes];
-};
 
 struct Pool {
   Spinlock lock;  // over `free` and `made`
   Request* free = nullptr;
   std::uint32_t made = 0;
-  /// Chunk c holds the slots from c * kChunkSlots on.
-  std::array<std::atomic<Slot*>, kMaxSlots / kChunkSlots> chunks{};
 };
 
 constinit Pool pool;
@@ -40,7 +34,7 @@ bool grow() noexcept {
     pool.free = r;
   }
   // release: who has a handle into the chunk sees what was made of it.
-  pool.chunks[pool.made / kChunkSlots].store(chunk, std::memory_order_release);
+  chunks[pool.made / kChunkSlots].store(chunk, std::memory_order_release);
   pool.made += kChunkSlots;
   // relaxed: the handle travels by means of the program's that order this before its use.
   requests_used.store(true, std::memory_order_relaxed);
@@ -61,11 +55,6 @@ void give_slot(Request& r) noexcept {
   const std::lock_guard guard(pool.lock);
   r.next_free = pool.free;
   pool.free = &r;
-}
-
-Request& in_slot(std::uint32_t slot) noexcept {
-  Slot* const chunk = pool.chunks[slot / kChunkSlots].load(std::memory_order_acquire);
-  return *reinterpret_cast<Request*>(&chunk[slot % kChunkSlots]);
 }
 
 }  // namespace request

@@ -8,6 +8,7 @@
 // be called by several.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -61,12 +62,23 @@ namespace request {
 
 inline constexpr std::size_t kSlotBytes = 256;
 inline constexpr std::uint32_t kMaxSlots = std::uint32_t{1} << 28;
+inline constexpr std::uint32_t kChunkSlots = 1024;
+
+struct alignas(64) Slot {
+  std::byte bytes[kSlotBytes];
+};
+/// Chunk c holds the slots from c * kChunkSlots on.
+extern std::array<std::atomic<Slot*>, kMaxSlots / kChunkSlots> chunks;
 
 /// A free slot, null when there is no memory. What it held before is undefined but for Request::slot.
 [[nodiscard]] Request* take_slot() noexcept;
 void give_slot(Request& r) noexcept;
 /// The request in a slot that is in use.
-[[nodiscard]] Request& in_slot(std::uint32_t slot) noexcept;
+[[nodiscard]] inline Request& in_slot(std::uint32_t slot) noexcept {
+  // acquire: the slots as they were made.
+  Slot* const chunk = chunks[slot / kChunkSlots].load(std::memory_order_acquire);
+  return *reinterpret_cast<Request*>(&chunk[slot % kChunkSlots]);
+}
 
 /// A new object of a kind of request; null when there is no memory.
 template <class T>

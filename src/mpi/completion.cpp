@@ -11,6 +11,7 @@ namespace plait::mpi {
 namespace {
 
 MPI_Status* at(MPI_Status* statuses, int i) noexcept { return statuses == MPI_STATUSES_IGNORE ? nullptr : &statuses[i]; }
+MPI_Status* rest(MPI_Status* statuses, int i) noexcept { return statuses == MPI_STATUSES_IGNORE ? statuses : statuses + i; }
 MPI_Status* one(MPI_Status* status) noexcept { return status == MPI_STATUS_IGNORE ? nullptr : status; }
 
 /// The round's work on one of plait's: is it done now?
@@ -39,6 +40,12 @@ struct Outcome {
   bool failed = false;       ///< one of plait's
   std::uint64_t comm = 0;    ///< of the first of them that did
 
+  /// One has failed.
+  void take(std::uint64_t its_comm) noexcept {
+    if (failed) return;
+    failed = true;
+    comm = its_comm;
+  }
   int end() const noexcept { return native != MPI_SUCCESS ? native : failed ? report_on(comm, MPI_ERR_IN_STATUS) : MPI_SUCCESS; }
 };
 
@@ -47,9 +54,7 @@ void retire_into(Request& r, MPI_Request* handle, MPI_Status* status, Outcome& o
   const std::uint64_t comm = r.kind->communicator(r);
   const int error = retire(r, handle, status);
   if (status) status->MPI_ERROR = error;
-  if (error == MPI_SUCCESS || outcome.failed) return;
-  outcome.failed = true;
-  outcome.comm = comm;
+  if (error != MPI_SUCCESS) outcome.take(comm);
 }
 
 /// Persistent ones that were not started count as complete in calls that wait for all.
@@ -108,9 +113,36 @@ int get_status_one(MPI_Request request, int* flag, MPI_Status* status) {
 
 // ---- all
 
-/// Nothing but messages of one endpoint (and null handles): waited for one after the other, since a round of the endpoint
-/// moves them all.
-bool of_one_endpoint(int count, const MPI_Request* requests) {
+/// Ends what is complete at the front of the requests; how many that are.
+int retire_front(int count, MPI_Request* requests, MPI_Status* statuses, Outcome& outcome) noexcept {
+  int i = 0;
+  for (; i < count; ++i) {
+    MPI_Status* const status = at(statuses, i);
+    if (requests[i] != MPI_REQUEST_NULL) {
+      Request* const r = ours(requests[i]);
+      if (!r) break;
+      if (lane::Operation* const o = stream::as_operation(*r)) {
+        if (!o->active || !o->complete.load(std::memory_order_acquire)) break;
+        const std::uint64_t comm = o->context->handle;
+        if (!o->persistent) requests[i] = MPI_REQUEST_NULL;
+        const int error = stream::retire(*o, status);
+        if (status) status->MPI_ERROR = error;
+        if (error != MPI_SUCCESS) [[unlikely]]
+          outcome.take(comm);
+        continue;
+      }
+      if (!stream::is_completed(*r)) break;
+      requests[i] = MPI_REQUEST_NULL;
+    }
+    if (!status) continue;
+    stream::set_empty(status);
+    status->MPI_ERROR = MPI_SUCCESS;
+  }
+  return i;
+}
+
+/// Nothing but messages of one endpoint (and null handles): its rounds move them all.
+bool of_one_endpoint(int count, const MPI_Request* requests) noexcept {
   const lane::Endpoint* endpoint = nullptr;
   for (int i = 0; i < count; ++i) {
     if (requests[i] == MPI_REQUEST_NULL) continue;
@@ -124,39 +156,37 @@ bool of_one_endpoint(int count, const MPI_Request* requests) {
   return true;
 }
 
-int wait_messages(int count, MPI_Request* requests, MPI_Status* statuses, const void* caller) {
-  Outcome outcome;
+/// Messages of one endpoint, or what is complete at the front of others; how many that are.
+int wait_messages(int count, MPI_Request* requests, MPI_Status* statuses, const void* caller, Outcome& outcome) {
   transport::flush_network();
-  for (int i = 0; i < count; ++i) {
-    MPI_Status* const status = at(statuses, i);
+  bool of_one = false;
+  int i = 0;
+  for (;;) {
+    i += retire_front(count - i, requests + i, rest(statuses, i), outcome);
+    if (i == count) return count;
     Request* const r = ours(requests[i]);
-    if (!r || stream::is_completed(*r)) {
-      requests[i] = MPI_REQUEST_NULL;
-      if (status) {
-        stream::set_empty(status);
-        status->MPI_ERROR = MPI_SUCCESS;
-      }
-      continue;
-    }
-    lane::Operation& o = *stream::as_operation(*r);
-    const std::uint64_t comm = o.context->handle;
-    const bool stays = o.persistent;
-    const int error = stream::wait(o, status, {"MPI_Waitall", caller});
-    if (!stays) requests[i] = MPI_REQUEST_NULL;
-    if (status) status->MPI_ERROR = error;
-    if (error != MPI_SUCCESS && !outcome.failed) outcome = {MPI_SUCCESS, true, comm};
+    lane::Operation* const o = r ? stream::as_operation(*r) : nullptr;
+    if (!o || !o->active) return i;
+    // What has come already is taken without another look at the rest.
+    if (stream::progress(*o)) continue;
+    if (!of_one && !(of_one = of_one_endpoint(count - i, requests + i))) return i;
+    stream::wait_long(*o, {"MPI_Waitall", caller});
   }
-  return outcome.end();
 }
 
 int wait_all(int count, MPI_Request* requests, MPI_Status* statuses, const void* caller) {
-  if (of_one_endpoint(count, requests)) return wait_messages(count, requests, statuses, caller);
+  Outcome outcome;
+  if (const int done = wait_messages(count, requests, statuses, caller, outcome)) {
+    if (done == count) return outcome.end();
+    count -= done;
+    requests += done;
+    statuses = rest(statuses, done);
+  }
   // Always with statuses: MPICH to 5.0.2 and Intel MPI 2021 leave completed persistent requests active where PMPI_Testall has
   // more than 64 and MPI_STATUSES_IGNORE.
   Batch batch(count, requests, true);
   empty_inactive(batch, count, requests, statuses);
   Waiting waiting("MPI_Waitall", caller, count);
-  Outcome outcome;
   bool natives_done = batch.natives.empty();
   const auto test_natives = [&] {
     int flag = 0;

@@ -2,15 +2,50 @@
 #include "mpi/communicator.hpp"
 #include "mpi/native.hpp"
 #include "stream/message.hpp"
+#include "stream/plain.hpp"
 
 using plait::mpi::on;
 using plait::mpi::on_returning;
 using plait::stream::Communicator;
+using plait::stream::communicators_exist;
 using plait::stream::find_communicator;
 using plait::stream::kAnyStream;
 using plait::stream::Mode;
+using plait::stream::receive_plain;
+using plait::stream::send_plain;
+
+namespace plait::mpi {
+namespace {
+
+// The starts that most are (stream/plain.hpp); false where it is not one of those.
+
+inline bool isend_plain(Communicator& c, const void* buffer, MPI_Count count, MPI_Datatype type, int dest, int tag, Mode mode,
+                        MPI_Request* request) noexcept {
+  // acquire: what was made of it.
+  const Request* const completed = stream::completed_one.load(std::memory_order_acquire);
+  if (mode == Mode::synchronous || !completed || !send_plain(c, buffer, count, type, dest, tag)) return false;
+  *request = handle_of(*completed);
+  return true;
+}
+
+inline bool ireceive_plain(Communicator& c, void* buffer, MPI_Count count, MPI_Datatype type, int source, int tag,
+                           MPI_Request* request) noexcept {
+  const lane::Operation* const o = receive_plain(c, buffer, count, type, source, tag);
+  if (o) *request = handle_of(*o);
+  return o != nullptr;
+}
+
+// Persistent ones have no such.
+constexpr bool send_init_plain(auto&&...) noexcept { return false; }
+constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
+
+}  // namespace
+}  // namespace plait::mpi
 
 #pragma GCC visibility push(default)
+
+// The commonest calls come in three parts that hand their arguments on as they are: where there are no stream communicators
+// the exported one only jumps to the MPI; NAME_stream has the plain messages, and NAME_any all others.
 
 #define PLAIT_CALLER __builtin_return_address(0)
 /// A blocking call of the MPI's own.
@@ -18,42 +53,89 @@ using plait::stream::Mode;
 
 // ---- blocking sends
 
-#define PLAIT_SEND(NAME, COUNT, MODE)                                                                                     \
-  extern "C" int MPI_##NAME(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {       \
-    Communicator* const c = find_communicator(comm);                                                                      \
-    if (!c) return PLAIT_NATIVE(PMPI_##NAME(buffer, count, type, dest, tag, comm));                                       \
-    const plait::stream::Call call{"MPI_" #NAME, PLAIT_CALLER};                                                           \
-    return on(comm, [&] { plait::stream::send(*c, 0, buffer, count, type, {dest, tag, kAnyStream}, Mode::MODE, call); }); \
+#define PLAIT_SEND(NAME, COUNT, MODE)                                                                                                     \
+  [[gnu::noinline]] static int NAME##_any(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,           \
+                                          const void* caller) {                                                                           \
+    return on(comm, [&] {                                                                                                                 \
+      plait::stream::send(*find_communicator(comm), 0, buffer, count, type, {dest, tag, kAnyStream}, Mode::MODE, {"MPI_" #NAME, caller}); \
+    });                                                                                                                                   \
+  }                                                                                                                                       \
+  [[gnu::noinline]] static int NAME##_stream(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,        \
+                                             const void* caller) {                                                                        \
+    Communicator* const c = find_communicator(comm);                                                                                      \
+    if (!c) return PLAIT_NATIVE(PMPI_##NAME(buffer, count, type, dest, tag, comm));                                                       \
+    if (Mode::MODE != Mode::synchronous && send_plain(*c, buffer, count, type, dest, tag)) return MPI_SUCCESS;                            \
+    return NAME##_any(buffer, count, type, dest, tag, comm, caller);                                                                      \
+  }                                                                                                                                       \
+  extern "C" int MPI_##NAME(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {                       \
+    return communicators_exist() ? NAME##_stream(buffer, count, type, dest, tag, comm, PLAIT_CALLER)                                      \
+                                 : PLAIT_NATIVE(PMPI_##NAME(buffer, count, type, dest, tag, comm));                                       \
   }
 
 // ---- nonblocking and persistent sends
 
 #define PLAIT_ISEND(NAME, COUNT, FUNCTION, MODE)                                                                                          \
-  extern "C" int MPI_##NAME(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request* request) { \
+  [[gnu::noinline]] static int NAME##_any(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,           \
+                                          MPI_Request* request) {                                                                         \
+    return on(comm, [&] {                                                                                                                 \
+      *request = plait::mpi::handle_of(                                                                                                   \
+          plait::stream::FUNCTION(*find_communicator(comm), 0, buffer, count, type, {dest, tag, kAnyStream}, Mode::MODE));                \
+    });                                                                                                                                   \
+  }                                                                                                                                       \
+  [[gnu::noinline]] static int NAME##_stream(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,        \
+                                             MPI_Request* request) {                                                                      \
     Communicator* const c = find_communicator(comm);                                                                                      \
     if (!c) return PMPI_##NAME(buffer, count, type, dest, tag, comm, request);                                                            \
-    return on(comm, [&] {                                                                                                                 \
-      *request = plait::mpi::handle_of(plait::stream::FUNCTION(*c, 0, buffer, count, type, {dest, tag, kAnyStream}, Mode::MODE));         \
-    });                                                                                                                                   \
+    if (plait::mpi::FUNCTION##_plain(*c, buffer, count, type, dest, tag, Mode::MODE, request)) return MPI_SUCCESS;                        \
+    return NAME##_any(buffer, count, type, dest, tag, comm, request);                                                                     \
+  }                                                                                                                                       \
+  extern "C" int MPI_##NAME(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request* request) { \
+    return communicators_exist() ? NAME##_stream(buffer, count, type, dest, tag, comm, request)                                           \
+                                 : PMPI_##NAME(buffer, count, type, dest, tag, comm, request);                                            \
   }
 
 // ---- receives
 
-#define PLAIT_RECV(NAME, COUNT)                                                                                                       \
-  extern "C" int MPI_##NAME(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status* status) {   \
-    Communicator* const c = find_communicator(comm);                                                                                  \
-    if (!c) return PLAIT_NATIVE(PMPI_##NAME(buffer, count, type, source, tag, comm, status));                                         \
-    const plait::stream::Call call{"MPI_" #NAME, PLAIT_CALLER};                                                                       \
-    return on_returning(comm,                                                                                                         \
-                        [&] { return plait::stream::receive(*c, 0, buffer, count, type, {source, tag, kAnyStream}, status, call); }); \
+#define PLAIT_RECV(NAME, COUNT)                                                                                                     \
+  [[gnu::noinline]] static int NAME##_any(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,         \
+                                          MPI_Status* status, const void* caller) {                                                 \
+    return on_returning(comm, [&] {                                                                                                 \
+      return plait::stream::receive(*find_communicator(comm), 0, buffer, count, type, {source, tag, kAnyStream}, status,            \
+                                    {"MPI_" #NAME, caller});                                                                        \
+    });                                                                                                                             \
+  }                                                                                                                                 \
+  [[gnu::noinline]] static int NAME##_stream(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,      \
+                                             MPI_Status* status, const void* caller) {                                              \
+    Communicator* const c = find_communicator(comm);                                                                                \
+    if (!c) return PLAIT_NATIVE(PMPI_##NAME(buffer, count, type, source, tag, comm, status));                                       \
+    if (plait::lane::Operation* const o = receive_plain(*c, buffer, count, type, source, tag)) {                                    \
+      return plait::mpi::report_on(comm, plait::stream::wait(*o, status, {"MPI_" #NAME, caller}));                                  \
+    }                                                                                                                               \
+    return NAME##_any(buffer, count, type, source, tag, comm, status, caller);                                                      \
+  }                                                                                                                                 \
+  extern "C" int MPI_##NAME(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status* status) { \
+    return communicators_exist() ? NAME##_stream(buffer, count, type, source, tag, comm, status, PLAIT_CALLER)                      \
+                                 : PLAIT_NATIVE(PMPI_##NAME(buffer, count, type, source, tag, comm, status));                       \
   }
 
-#define PLAIT_IRECV(NAME, COUNT, FUNCTION)                                                                                                \
-  extern "C" int MPI_##NAME(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request) {     \
-    Communicator* const c = find_communicator(comm);                                                                                      \
-    if (!c) return PMPI_##NAME(buffer, count, type, source, tag, comm, request);                                                          \
-    return on(comm,                                                                                                                       \
-              [&] { *request = plait::mpi::handle_of(plait::stream::FUNCTION(*c, 0, buffer, count, type, {source, tag, kAnyStream})); }); \
+#define PLAIT_IRECV(NAME, COUNT, FUNCTION)                                                                                             \
+  [[gnu::noinline]] static int NAME##_any(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,            \
+                                          MPI_Request* request) {                                                                      \
+    return on(comm, [&] {                                                                                                              \
+      *request =                                                                                                                       \
+          plait::mpi::handle_of(plait::stream::FUNCTION(*find_communicator(comm), 0, buffer, count, type, {source, tag, kAnyStream})); \
+    });                                                                                                                                \
+  }                                                                                                                                    \
+  [[gnu::noinline]] static int NAME##_stream(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,         \
+                                             MPI_Request* request) {                                                                   \
+    Communicator* const c = find_communicator(comm);                                                                                   \
+    if (!c) return PMPI_##NAME(buffer, count, type, source, tag, comm, request);                                                       \
+    if (plait::mpi::FUNCTION##_plain(*c, buffer, count, type, source, tag, request)) return MPI_SUCCESS;                               \
+    return NAME##_any(buffer, count, type, source, tag, comm, request);                                                                \
+  }                                                                                                                                    \
+  extern "C" int MPI_##NAME(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request) {  \
+    return communicators_exist() ? NAME##_stream(buffer, count, type, source, tag, comm, request)                                      \
+                                 : PMPI_##NAME(buffer, count, type, source, tag, comm, request);                                       \
   }
 
 // ---- both ways

@@ -14,6 +14,7 @@
 #include "plait/mpix.h"
 #include "stream/handle_bits.hpp"
 #include "stream/stream.hpp"
+#include "stream/table.hpp"
 #include "transport/packets.hpp"
 
 namespace plait::stream {
@@ -22,57 +23,12 @@ using layout::check;
 using layout::MPIError;
 
 constinit std::atomic<int> communicators{0};
+constinit std::atomic<Table*> current{nullptr};
 constinit std::atomic<int> tag_limit{32767};
 
 namespace {
 
-// ---- by handle: open addressing, read without a lock. Tables are replaced when they fill and never freed, for a reader may
-// still look into an old one; each is twice as large as the one before, so all old ones together are smaller than the last.
-
-constexpr std::uintptr_t kEmpty = 0, kGone = 1;  // no communicator's handle
-
-struct Slot {
-  std::atomic<std::uintptr_t> handle{kEmpty};
-  std::atomic<Communicator*> communicator{nullptr};
-};
-
-struct Table {
-  explicit Table(std::size_t count) : mask(count - 1), slots(new Slot[count]) {}
-  std::size_t mask;
-  std::unique_ptr<Slot[]> slots;
-  std::size_t used = 0;  ///< slots that are not empty; under the lock
-
-  static std::size_t hash(std::uintptr_t handle) noexcept { return (handle * 0x9E3779B97F4A7C15u) >> 32; }
-
-  [[nodiscard]] Communicator* find(std::uintptr_t handle) const noexcept {
-    for (std::size_t at = hash(handle);; ++at) {
-      const Slot& slot = slots[at & mask];
-      // acquire: the communicator was written before its handle.
-      const std::uintptr_t seen = slot.handle.load(std::memory_order_acquire);
-      if (seen == handle) return slot.communicator.load(std::memory_order_relaxed);
-      if (seen == kEmpty) return nullptr;
-    }
-  }
-  void insert(std::uintptr_t handle, Communicator* communicator) noexcept {
-    std::size_t at = hash(handle);
-    while (slots[at & mask].handle.load(std::memory_order_relaxed) > kGone) ++at;
-    Slot& slot = slots[at & mask];
-    if (slot.handle.load(std::memory_order_relaxed) == kEmpty) ++used;
-    slot.communicator.store(communicator, std::memory_order_relaxed);
-    slot.handle.store(handle, std::memory_order_release);
-  }
-  void erase(std::uintptr_t handle) noexcept {
-    for (std::size_t at = hash(handle);; ++at) {
-      Slot& slot = slots[at & mask];
-      const std::uintptr_t seen = slot.handle.load(std::memory_order_relaxed);
-      if (seen == handle) slot.handle.store(kGone, std::memory_order_relaxed);
-      if (seen == handle || seen == kEmpty) return;
-    }
-  }
-};
-
 std::mutex table_lock;
-std::atomic<Table*> current{nullptr};
 
 void enter(Communicator& c) {
   const std::lock_guard guard(table_lock);
@@ -81,7 +37,7 @@ void enter(Communicator& c) {
     auto* const larger = new Table(table ? 2 * (table->mask + 1) : 64);
     for (std::size_t i = 0; table && i <= table->mask; ++i) {
       const std::uintptr_t handle = table->slots[i].handle.load(std::memory_order_relaxed);
-      if (handle > kGone) larger->insert(handle, table->slots[i].communicator.load(std::memory_order_relaxed));
+      if (handle > Slot::kGone) larger->insert(handle, table->slots[i].communicator.load(std::memory_order_relaxed));
     }
     current.store(larger, std::memory_order_release);
     table = larger;
@@ -257,11 +213,6 @@ void share_load(const Communicator& c, const std::vector<Card>& cards) {
 }
 
 }  // namespace
-
-Communicator* look_up(MPI_Comm handle) noexcept {
-  const Table* const table = current.load(std::memory_order_acquire);
-  return table ? table->find(to_bits(handle)) : nullptr;
-}
 
 void set_world(MPI_Comm duplicate, bool serialized) noexcept {
   own_world.store(duplicate, std::memory_order_relaxed);

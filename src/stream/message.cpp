@@ -75,10 +75,9 @@ const Operation& operation(const Request& r) noexcept { return static_cast<const
 
 }  // namespace
 
-int retire(Request& r, void* status) noexcept {
-  Operation& o = operation(r);
+int retire_any(Operation& o, MPI_Status* status) noexcept {
   if (o.persistent && !o.active) {
-    set_empty(static_cast<MPI_Status*>(status));
+    set_empty(status);
     return MPI_SUCCESS;
   }
   set_status_of(o, status);
@@ -135,7 +134,7 @@ constexpr RequestKind kOperation{
           static_cast<void>(transport::drive_network());
         },
     .done = [](const Request& r) { return !r.active || operation(r).complete.load(std::memory_order_acquire); },
-    .retire = retire,
+    .retire = [](Request& r, void* status) { return retire(operation(r), static_cast<MPI_Status*>(status)); },
     .peek =
         [](Request& r, void* status) {
           if (r.active) {
@@ -183,7 +182,8 @@ constexpr RequestKind kMessage{};
 // ---- starting
 
 Local& local_of(Communicator& c, int index) {
-  require(index >= 0 && static_cast<std::size_t>(index) < c.locals.size(), MPI_ERR_ARG);
+  if (index != 0 || c.locals.empty()) [[unlikely]]
+    require(index >= 0 && static_cast<std::size_t>(index) < c.locals.size(), MPI_ERR_ARG);
   return c.locals[static_cast<std::size_t>(index)];
 }
 
@@ -220,7 +220,6 @@ Operation& make(Local& local) {
   Operation* const o = local.endpoint->make_operation();
   if (!o) throw std::bad_alloc();
   o->kind = &kOperation;
-  o->endpoint = local.endpoint;
   o->context = local.context;
   ++local.context->operations;
   o->active = true;
@@ -304,11 +303,15 @@ bool send_at_once(Communicator& c, Local& local, const void* buffer, MPI_Count c
 
 }  // namespace
 
+constinit std::atomic<Request*> completed_one{nullptr};
+
 Request& completed_request() {
   static Request& one = []() -> Request& {
     auto* const r = request::make<Request>();
     if (!r) throw std::bad_alloc();
     r->kind = &kCompleted;
+    // release: what was made of it.
+    completed_one.store(r, std::memory_order_release);
     return *r;
   }();
   return one;
@@ -365,6 +368,11 @@ bool block(std::span<Request*> group, double) noexcept {
 }
 
 }  // namespace
+
+bool progress(Operation& o) noexcept {
+  const Use use(*o.endpoint);
+  return o.endpoint->progress();
+}
 
 void wait_long(Operation& o, Call call) {
   wait_until(*o.endpoint, call, [&] { return o.complete.load(std::memory_order_acquire); }, Hang(o));
@@ -440,7 +448,6 @@ void start_buffered(Operation& persistent) {
   if (!once) throw std::bad_alloc();
   once->kind = &kOperation;
   once->active = true;
-  once->endpoint = &endpoint;
   once->context = persistent.context;
   ++once->context->operations;
   once->is_send = true;
@@ -521,7 +528,7 @@ const Pair& pair(const Request& r) noexcept { return static_cast<const Pair&>(r)
 int retire_pair(Request& r, void* status) noexcept {
   Pair& p = pair(r);
   const int sent = p.send->kind->retire(*p.send, nullptr);
-  const int received = retire(*p.receive, status);
+  const int received = retire(*p.receive, static_cast<MPI_Status*>(status));
   request::destroy(p);
   return received != MPI_SUCCESS ? received : sent;
 }
@@ -672,7 +679,6 @@ Request& ireceive_matched(Request& r, void* buffer, MPI_Count count, MPI_Datatyp
   o->kind = &kOperation;
   o->active = true;
   o->is_send = false;
-  o->endpoint = &endpoint;
   o->context = &context;  // the message's place among its operations is now this one's
   o->memory = std::move(memory);
   o->first_source = m.message->source;

@@ -78,8 +78,17 @@ void wait_probe(Communicator& c, int local, const Envelope& from, MPI_Status* st
 [[nodiscard]] int receive_matched(Request& message, void* buffer, MPI_Count count, MPI_Datatype type, MPI_Status* status, Call call);
 [[nodiscard]] Request& ireceive_matched(Request& message, void* buffer, MPI_Count count, MPI_Datatype type);
 
-/// Ends an operation that is complete (an Operation; `status` an MPI_Status* or null). Returns its error.
-int retire(Request& operation, void* status) noexcept;
+/// Ends an operation that is complete; no status is written where that is null or MPI_STATUS_IGNORE. Returns its error.
+int retire_any(lane::Operation& operation, MPI_Status* status) noexcept;
+inline int retire(lane::Operation& operation, MPI_Status* status) noexcept {
+  if (operation.persistent || operation.error != lane::Error::none || (status && status != MPI_STATUS_IGNORE)) [[unlikely]]
+    return retire_any(operation, status);
+  const lane::Use use(*operation.endpoint);
+  operation.endpoint->retire(operation);
+  return MPI_SUCCESS;
+}
+/// One round of its endpoint; true if something moved.
+bool progress(lane::Operation& operation) noexcept;
 /// Waits for one.
 void wait_long(lane::Operation& operation, Call call);
 /// Waits for an operation and ends it. Returns its error.

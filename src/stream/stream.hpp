@@ -12,6 +12,7 @@
 
 #include "lane/context.hpp"
 #include "lane/endpoint.hpp"
+#include "stream/table.hpp"
 
 namespace plait::stream {
 
@@ -87,17 +88,7 @@ void close_world() noexcept;
 /// Before the MPI frees it.
 void destroy_communicator(Communicator& communicator) noexcept;
 
-/// MPI_TAG_UB, known once there is a communicator. relaxed, like the next.
+/// MPI_TAG_UB, known once there is a communicator. relaxed.
 extern std::atomic<int> tag_limit;
-/// How many there are: what every call on a communicator asks first. relaxed: who has a handle was given it after that.
-extern std::atomic<int> communicators;
-[[nodiscard]] Communicator* look_up(MPI_Comm handle) noexcept;
-
-/// Null for an ordinary one.
-[[nodiscard]] inline Communicator* find_communicator(MPI_Comm handle) noexcept {
-  if (communicators.load(std::memory_order_relaxed) == 0) [[likely]]
-    return nullptr;
-  return look_up(handle);
-}
 
 }  // namespace plait::stream

@@ -8,24 +8,18 @@
 #include "stream/handle_bits.hpp"
 
 namespace plait::stream {
+
+constinit std::array<Plain, kPlains> plains{};
+
 namespace {
 
 using layout::MPIError;
 
-/// Predefined datatypes live as long as the MPI, so what is once known of them stays. Open addressing, read without a lock.
-struct Plain {
-  std::atomic<std::uintptr_t> type{0};
-  std::atomic<int> size{0};
-};
-constexpr std::size_t kPlains = 1024;  // there are fewer than 100
-constinit Plain plains[kPlains];
 constinit std::mutex lock;
-
-std::size_t hash(std::uintptr_t type) noexcept { return (type * 0x9E3779B97F4A7C15u) >> 54; }
 
 void remember(MPI_Datatype type, int size) {
   const std::lock_guard guard(lock);
-  std::size_t at = hash(to_bits(type));
+  std::size_t at = place_of(type);
   while (plains[at % kPlains].type.load(std::memory_order_relaxed) != 0) {
     if (plains[at % kPlains].type.load(std::memory_order_relaxed) == to_bits(type)) return;
     ++at;
@@ -36,16 +30,6 @@ void remember(MPI_Datatype type, int size) {
 }
 
 }  // namespace
-
-int plain_size(MPI_Datatype type) noexcept {
-  for (std::size_t at = hash(to_bits(type));; ++at) {
-    const Plain& plain = plains[at % kPlains];
-    const std::uintptr_t seen = plain.type.load(std::memory_order_acquire);
-    if (seen == to_bits(type)) [[likely]]
-      return plain.size.load(std::memory_order_relaxed);
-    if (seen == 0) return -1;
-  }
-}
 
 lane::Memory memory_of(const void* buffer, MPI_Count count, MPI_Datatype type) {
   if (count < 0) throw MPIError{MPI_ERR_COUNT, false};
