@@ -25,9 +25,12 @@ namespace {
 
 /// Cells taken from one lane before the others have their turn.
 constexpr int kTurn = 64;
-/// Blocks that an endpoint makes unless a lane has none, and that one lane may have in flight.
-constexpr std::size_t kBlocks = 64;
-constexpr std::uint32_t kBlocksOfLane = 32;
+/// Sent unasked to another process, up to so many bytes; beyond them the time to ask is little beside that for copying in
+/// pieces. Inside a process what is larger than a small block is copied once.
+constexpr std::size_t kUnasked = 32768;
+/// A payload is copied in pieces: while the receiver takes one the sender makes the next.
+constexpr std::size_t kLeastPiece = 16384;
+constexpr std::uint64_t kPieces = 4;
 /// How long a receiver waits for the sender to push before it fetches the rest itself.
 constexpr std::uint64_t kPatience = 20'000;  // ns
 /// Fetched at once where it has to be unpacked.
@@ -210,7 +213,7 @@ void Endpoint::take_message(LaneIn& lane, const Cell& cell, Kind kind, std::uint
     unpack(cell.payload, receive->memory, 0, receive->wanted);
   } else {
     Block& block = *static_cast<Block*>(Node::get().at({lane.pid, read_payload<InBlock>(cell).block}));
-    unpack(block.data, receive->memory, 0, receive->wanted);
+    unpack(block.data(), receive->memory, 0, receive->wanted);
     release_block(lane, block);
   }
   receive->received = receive->wanted;
@@ -239,7 +242,7 @@ void Endpoint::keep_or_drop(Context* context, LaneIn& lane, const Cell& cell, Ki
     case Kind::kBlock: {
       Block& block = *static_cast<Block*>(Node::get().at({lane.pid, read_payload<InBlock>(cell).block}));
       message->large = std::make_unique_for_overwrite<std::byte[]>(bytes);
-      std::memcpy(message->large.get(), block.data, bytes);
+      std::memcpy(message->large.get(), block.data(), bytes);
       release_block(lane, block);
       break;
     }
@@ -314,7 +317,7 @@ void Endpoint::take_chunk(LaneIn& lane, const Cell& cell, std::uint32_t bytes) n
   auto& receive = static_cast<Operation&>(request::in_slot(cell.source));
   const auto chunk = read_payload<Chunk>(cell);
   Block& block = *static_cast<Block*>(Node::get().at({lane.pid, chunk.block}));
-  unpack(block.data, receive.memory, chunk.position, bytes);
+  unpack(block.data(), receive.memory, chunk.position, bytes);
   release_block(lane, block);
   receive.received += bytes;
   receive.last_seen = 0;  // the clock is looked at when there is time
@@ -440,14 +443,16 @@ bool Endpoint::write(Operation& send) noexcept {
     end_send(send);
     return true;
   }
-  if (!send.synchronous && send.memory.bytes <= transport::kBlockBytes && write_block(send, *cell)) return true;
+  if (!send.synchronous && send.memory.bytes <= (lane.same_process ? transport::kSmallBlock : kUnasked)) {
+    if (write_block(send, *cell, send.memory.bytes <= transport::kSmallBlock ? small_ : large_)) return true;
+  }
   return write_offer(send, *cell);
 }
 
-bool Endpoint::write_block(Operation& send, Cell& cell) noexcept {
-  OwnBlock* const own = take_block(*send.out);
+bool Endpoint::write_block(Operation& send, Cell& cell, Blocks& blocks) noexcept {
+  OwnBlock* const own = take_block(*send.out, blocks);
   if (!own) return false;
-  pack(send.memory, 0, own->block->data, send.memory.bytes);
+  pack(send.memory, 0, own->block->data(), send.memory.bytes);
   write_envelope(cell, send.remote_context, send.source, send.tag);
   const InBlock where{own->offset};
   std::memcpy(cell.payload, &where, sizeof where);
@@ -485,19 +490,24 @@ bool Endpoint::push(Operation& send) noexcept {
     return true;
   }
   bool moved = false;
+  const std::uint64_t piece = std::max(kLeastPiece, (r.wanted / kPieces + 4095) / 4096 * 4096);
   for (;;) {
     std::uint64_t begin = r.position.load(std::memory_order_relaxed);
     if (begin >= r.wanted) break;
     Cell* const cell = send.out->cell();
-    OwnBlock* const own = cell ? take_block(*send.out) : nullptr;
+    if (!cell) break;
+    Blocks* from = &large_;
+    OwnBlock* own = take_block(*send.out, large_);
+    // So that lanes whose receivers do not come stop no other.
+    if (!own && send.out->large_blocks == 0) own = take_block(*send.out, *(from = &small_));
     if (!own) break;
-    const std::size_t n = std::min<std::uint64_t>(transport::kBlockBytes, r.wanted - begin);
+    const std::size_t n = std::min({from->bytes, piece, r.wanted - begin});
     // relaxed: see pull().
     if (!r.position.compare_exchange_strong(begin, begin + n, std::memory_order_relaxed)) {
-      give_back(*own);
+      give_back(*own, *from);
       break;
     }
-    pack(send.memory, begin, own->block->data, n);
+    pack(send.memory, begin, own->block->data(), n);
     write_envelope(*cell, 0, r.receive, 0);
     const Chunk chunk{begin, own->offset};
     std::memcpy(cell->payload, &chunk, sizeof chunk);
@@ -526,38 +536,37 @@ void Endpoint::end_send(Operation& send) noexcept {
 
 // ---- blocks and meetings
 
-Endpoint::OwnBlock* Endpoint::take_block(LaneOut& lane) noexcept {
+Endpoint::OwnBlock* Endpoint::take_block(LaneOut& lane, Blocks& from) noexcept {
   OwnBlock* found = nullptr;
-  for (std::size_t i = 0; i < blocks_.size() && !found; ++i) {
-    OwnBlock& own = blocks_[next_block_];
-    next_block_ = next_block_ + 1 == blocks_.size() ? 0 : next_block_ + 1;
+  for (std::size_t i = 0; i < from.blocks.size() && !found; ++i) {
+    OwnBlock& own = from.blocks[from.next];
+    from.next = from.next + 1 == from.blocks.size() ? 0 : from.next + 1;
     // acquire: the receiver has copied what was in it.
     if (own.block->busy.load(std::memory_order_acquire)) continue;
-    give_back(own);
+    give_back(own, from);
     found = &own;
   }
-  if (lane.blocks >= kBlocksOfLane) return nullptr;
-  // Beyond the usual number only for a lane that has none, so that a receiver that does not come stops no other.
-  if (!found && (blocks_.size() < kBlocks || lane.blocks == 0)) found = make_block();
+  if (lane.*from.used >= from.of_lane) return nullptr;
+  if (!found && (from.blocks.size() < from.usual || (from.more && lane.*from.used == 0))) found = make_block(from);
   if (!found) return nullptr;
   found->user = &lane;
-  ++lane.blocks;
+  ++(lane.*from.used);
   // relaxed: only the sender reads it before the cell is published.
   found->block->busy.store(1, std::memory_order_relaxed);
   return found;
 }
 
-Endpoint::OwnBlock* Endpoint::make_block() noexcept {
+Endpoint::OwnBlock* Endpoint::make_block(Blocks& of) noexcept {
   try {
-    const Region::Place place = Node::get().region().take(sizeof(Block));
-    return &blocks_.emplace_back(OwnBlock{static_cast<Block*>(place.memory), place.offset, nullptr});
+    const Region::Place place = Node::get().region().take(sizeof(Block) + of.bytes);
+    return &of.blocks.emplace_back(OwnBlock{static_cast<Block*>(place.memory), place.offset, nullptr});
   } catch (const std::bad_alloc&) {
     return nullptr;
   }
 }
 
-void Endpoint::give_back(OwnBlock& own) noexcept {
-  if (own.user) --own.user->blocks;
+void Endpoint::give_back(OwnBlock& own, const Blocks& to) noexcept {
+  if (own.user) --(own.user->*to.used);
   own.user = nullptr;
   own.block->busy.store(0, std::memory_order_relaxed);
 }

@@ -30,9 +30,9 @@ struct LaneOut {
   std::int32_t process = -1;  ///< on another node, where the lane goes by the network; then there is no memory
   transport::LaneMemory* memory = nullptr;
   transport::EndpointMemory* receiver = nullptr;
-  std::uint32_t position = 0;  ///< cells written
-  std::uint32_t limit = 0;     ///< cells that may be written until `consumed` is looked at again
-  std::uint32_t blocks = 0;    ///< in flight, as far as is known
+  std::uint32_t position = 0;                        ///< cells written
+  std::uint32_t limit = 0;                           ///< cells that may be written until `consumed` is looked at again
+  std::uint32_t small_blocks = 0, large_blocks = 0;  ///< in flight, as far as is known
   bool same_process = false;
   bool listed = false;                        ///< among the endpoint's lanes with waiting sends
   List<Operation, &Operation::link> waiting;  ///< sends that found no room, in order
@@ -210,13 +210,23 @@ class Endpoint {
     std::uint64_t offset;
     bool held;  ///< by an operation
   };
-  [[nodiscard]] OwnBlock* take_block(LaneOut& lane) noexcept;
-  [[nodiscard]] OwnBlock* make_block() noexcept;
-  static void give_back(OwnBlock& own) noexcept;
+  /// An endpoint's blocks of one size.
+  struct Blocks {
+    std::size_t bytes;                    ///< of each
+    std::size_t usual;                    ///< how many are made
+    std::uint32_t of_lane;                ///< how many one lane may have in flight
+    std::uint32_t LaneOut::* const used;  ///< how many it has
+    bool more;                            ///< beyond the usual number, for lanes that have none
+    std::vector<OwnBlock> blocks{};       // NOLINT(readability-redundant-member-init): gcc wants it
+    std::size_t next = 0;
+  };
+  [[nodiscard]] static OwnBlock* take_block(LaneOut& lane, Blocks& from) noexcept;
+  [[nodiscard]] static OwnBlock* make_block(Blocks& of) noexcept;
+  static void give_back(OwnBlock& own, const Blocks& to) noexcept;
   [[nodiscard]] OwnRendezvous* take_rendezvous() noexcept;
 
   [[nodiscard]] bool write(Operation& send) noexcept;
-  [[nodiscard]] bool write_block(Operation& send, transport::Cell& cell) noexcept;
+  [[nodiscard]] bool write_block(Operation& send, transport::Cell& cell, Blocks& blocks) noexcept;
   [[nodiscard]] bool write_offer(Operation& send, transport::Cell& cell) noexcept;
   [[nodiscard]] bool push(Operation& send) noexcept;
   void end_offer(Operation& send) noexcept;
@@ -230,9 +240,10 @@ class Endpoint {
   std::vector<LaneOut*> sending_;                ///< lanes with waiting sends
   List<Operation, &Operation::link> offered_;    ///< sends whose payload waits to be wanted
   List<Operation, &Operation::link> receiving_;  ///< receives whose payload comes in chunks
-  std::vector<OwnBlock> blocks_;
+  Blocks small_{transport::kSmallBlock, 64, 32, &LaneOut::small_blocks, true};
+  Blocks large_{transport::kLargeBlock, 8, 4, &LaneOut::large_blocks, false};
   std::vector<OwnRendezvous> rendezvous_;
-  std::size_t next_block_ = 0, next_rendezvous_ = 0;
+  std::size_t next_rendezvous_ = 0;
   Operation* free_ = nullptr;  ///< operations to use again
   std::atomic<int> unfinished_{0};
   std::atomic<bool> attended_{false};     ///< a hint

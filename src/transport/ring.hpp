@@ -63,12 +63,18 @@ inline constexpr std::uint32_t kAhead = 8;
 /// The receiver tells how far it is every so many cells.
 inline constexpr std::uint32_t kReportEvery = kCells / 4;
 
-inline constexpr std::size_t kBlockBytes = 8192;
+/// Small blocks take messages, large ones pieces of larger messages, too: what a hand-over costs is then little beside the
+/// copying, and some that are on their way still fit into the cores' own caches.
+inline constexpr std::size_t kSmallBlock = 8192;
+inline constexpr std::size_t kLargeBlock = 65536;
 
+/// Followed by its bytes.
 struct alignas(64) Block {
   std::atomic<std::uint32_t> busy;  ///< set by the sender, cleared by the receiver once it has copied
-  alignas(64) std::byte data[kBlockBytes];
+
+  [[nodiscard]] std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this) + sizeof(Block); }
 };
+static_assert(sizeof(Block) == 64);
 
 /// The meeting of two sides over a payload that stays where it is until it is wanted.
 struct alignas(64) Rendezvous {
