@@ -36,7 +36,7 @@ Operation& operation_at(std::uint32_t slot) noexcept { return static_cast<Operat
 bool put(std::int32_t process, const Record& record, bool must) noexcept {
   Network& n = *transport::network();
   if (!n.begin(process, record, must)) return false;
-  n.end(process);
+  n.end(process, record);
   return true;
 }
 
@@ -231,7 +231,7 @@ bool Endpoint::write_record(Operation& send) noexcept {
   std::byte* const payload = n.begin(send.out->process, record, false);
   if (!payload) return false;
   if (small) pack(send.memory, 0, payload, send.memory.bytes);
-  n.end(send.out->process);
+  n.end(send.out->process, record);
   if (record.kind == Record::Kind::kMessage) send.endpoint->end_send(send);
   return true;
 }
@@ -250,7 +250,7 @@ bool Endpoint::send_record(LaneOut& lane, std::uint32_t context, std::uint32_t s
   std::byte* const payload = n.begin(lane.process, record, false);
   if (!payload) return false;
   std::memcpy(payload, data, bytes);
-  n.end(lane.process);
+  n.end(lane.process, record);
   return true;
 }
 

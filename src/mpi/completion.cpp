@@ -335,6 +335,7 @@ int start_one(Request& r) {
 
 using plait::mpi::asking;
 using plait::mpi::blocking;
+using plait::mpi::gated;
 using plait::mpi::has_ours;
 using plait::mpi::is_ours;
 using plait::mpi::returning;
@@ -389,7 +390,7 @@ extern "C" int MPI_Testsome(int count, MPI_Request requests[], int* outcount, in
 }
 
 extern "C" int MPI_Request_free(MPI_Request* request) {
-  if (!is_ours(request)) return PMPI_Request_free(request);
+  if (!is_ours(request)) return gated([&] { return PMPI_Request_free(request); });
   return returning([&] {
     plait::Request& r = *plait::mpi::ours(*request);
     plait::mpi::require(r.kind, MPI_ERR_REQUEST);
@@ -400,7 +401,7 @@ extern "C" int MPI_Request_free(MPI_Request* request) {
 }
 
 extern "C" int MPI_Cancel(MPI_Request* request) {
-  if (!is_ours(request)) return PMPI_Cancel(request);
+  if (!is_ours(request)) return gated([&] { return PMPI_Cancel(request); });
   return returning([&] {
     plait::Request& r = *plait::mpi::ours(*request);
     plait::mpi::require(r.kind, MPI_ERR_REQUEST);
@@ -410,12 +411,12 @@ extern "C" int MPI_Cancel(MPI_Request* request) {
 }
 
 extern "C" int MPI_Start(MPI_Request* request) {
-  if (!is_ours(request)) return PMPI_Start(request);
+  if (!is_ours(request)) return gated([&] { return PMPI_Start(request); });
   return returning([&] { return plait::mpi::start_one(*plait::mpi::ours(*request)); });
 }
 
 extern "C" int MPI_Startall(int count, MPI_Request requests[]) {
-  if (!has_ours(count, requests)) return PMPI_Startall(count, requests);
+  if (!has_ours(count, requests)) return gated([&] { return PMPI_Startall(count, requests); });
   return returning([&] {
     int error = MPI_SUCCESS;
     for (int i = 0; i < count && error == MPI_SUCCESS; ++i) {

@@ -1,10 +1,16 @@
 // MPI_Init, MPI_Init_thread and MPI_Finalize: the thread level that plait needs, and what it has open.
+#include <sched.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "base/backoff.hpp"
 #include "lane/endpoint.hpp"
+#include "mpi/quirks.hpp"
 #include "stream/helper.hpp"
 #include "stream/stream.hpp"
 #include "transport/packets.hpp"
@@ -34,21 +40,62 @@ int level_to_ask(int required) noexcept {
   return one_node() ? MPI_THREAD_SERIALIZED : MPI_THREAD_MULTIPLE;
 }
 
+int number_in(const char* variable) noexcept {
+  const char* const text = std::getenv(variable);
+  return text ? std::atoi(text) : 0;  // NOLINT(cert-err34-c): 0 for nonsense
+}
+
+/// Cores that this process may use.
+int cores() noexcept {
+  cpu_set_t mine;
+  return sched_getaffinity(0, sizeof mine, &mine) == 0 ? CPU_COUNT(&mine) : 1;
+}
+
+/// How many communicators messages between nodes are spread over: as many as PLAIT_CHANNELS says, or as MPICH says that it
+/// drives in parallel (communicators get its channels in turn), if there are cores for that. Collective.
+int channels() noexcept {
+  constexpr int kMost = 64;
+  int n = 1;
+  if (const char* const asked = std::getenv("PLAIT_CHANNELS")) {
+    n = number_in("PLAIT_CHANNELS");
+    if (n < 1 || n > kMost) {
+      std::fprintf(stderr, "plait: PLAIT_CHANNELS=%s: expected a number from 1 to %d; there will be 1\n", asked, kMost);
+      n = 1;
+    }
+  } else {
+    n = std::clamp(number_in("MPIR_CVAR_CH4_NUM_VCIS"), 1, std::min(cores(), kMost));
+  }
+  return PMPI_Allreduce(MPI_IN_PLACE, &n, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS ? n : 1;
+}
+
+/// A communicator for plait's own messages, or MPI_COMM_NULL. Collective.
+MPI_Comm make_channel() noexcept {
+  MPI_Comm comm = MPI_COMM_NULL;
+  if (PMPI_Comm_dup(MPI_COMM_WORLD, &comm) != MPI_SUCCESS) return MPI_COMM_NULL;
+  PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  PMPI_Comm_set_name(comm, "plait");
+  return comm;
+}
+
 int initialize(int* argc, char*** argv, int required, int* provided) noexcept {
   int granted = MPI_THREAD_SINGLE;
   const int error = PMPI_Init_thread(argc, argv, level_to_ask(required), &granted);
   if (provided) *provided = granted;
   if (error != MPI_SUCCESS) return error;
-  MPI_Comm world = MPI_COMM_NULL;
-  if (PMPI_Comm_dup(MPI_COMM_WORLD, &world) != MPI_SUCCESS) return MPI_SUCCESS;  // stream communicators stay inside nodes
-  PMPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN);
-  PMPI_Comm_set_name(world, "plait");
+  std::vector<MPI_Comm> worlds;
+  const bool serialized = granted < MPI_THREAD_MULTIPLE || split_threads();
+  const int wanted = serialized || one_node() ? 1 : channels();
+  for (int i = 0; i < wanted; ++i) {
+    if (const MPI_Comm made = make_channel(); made != MPI_COMM_NULL) worlds.push_back(made);
+  }
+  if (worlds.size() != static_cast<std::size_t>(wanted)) return MPI_SUCCESS;  // stream communicators stay inside nodes
+  const MPI_Comm world = worlds.front();
   using transport::Pollers;
   transport::set_pollers(granted == MPI_THREAD_MULTIPLE    ? Pollers::all
                          : required <= MPI_THREAD_FUNNELED ? Pollers::this_one
                                                            : Pollers::none,
                          world);
-  stream::set_world(world, granted < MPI_THREAD_MULTIPLE);
+  stream::set_world(std::move(worlds), serialized);
   return MPI_SUCCESS;
 }
 

@@ -44,6 +44,13 @@ int asking(Call call) noexcept {
   return call();
 }
 
+/// Around one that neither blocks nor asks.
+template <class Call>
+int gated(Call call) noexcept {
+  const transport::Gate gate;
+  return call();
+}
+
 /// After a call of plait's that asked in vain: the rest has to move, too, the MPI included.
 void move_rest() noexcept;
 

@@ -50,6 +50,8 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
 #define PLAIT_CALLER __builtin_return_address(0)
 /// A blocking call of the MPI's own.
 #define PLAIT_NATIVE(CALL) plait::mpi::blocking([&] { return CALL; })
+/// One that does not block.
+#define PLAIT_GATED(CALL) plait::mpi::gated([&] { return CALL; })
 
 // ---- blocking sends
 
@@ -85,7 +87,7 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
   [[gnu::noinline]] static int NAME##_stream(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,        \
                                              MPI_Request* request) {                                                                      \
     Communicator* const c = find_communicator(comm);                                                                                      \
-    if (!c) return PMPI_##NAME(buffer, count, type, dest, tag, comm, request);                                                            \
+    if (!c) return PLAIT_GATED(PMPI_##NAME(buffer, count, type, dest, tag, comm, request));                                               \
     if (plait::mpi::FUNCTION##_plain(*c, buffer, count, type, dest, tag, Mode::MODE, request)) return MPI_SUCCESS;                        \
     return NAME##_any(buffer, count, type, dest, tag, comm, request);                                                                     \
   }                                                                                                                                       \
@@ -129,7 +131,7 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
   [[gnu::noinline]] static int NAME##_stream(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,         \
                                              MPI_Request* request) {                                                                   \
     Communicator* const c = find_communicator(comm);                                                                                   \
-    if (!c) return PMPI_##NAME(buffer, count, type, source, tag, comm, request);                                                       \
+    if (!c) return PLAIT_GATED(PMPI_##NAME(buffer, count, type, source, tag, comm, request));                                          \
     if (plait::mpi::FUNCTION##_plain(*c, buffer, count, type, source, tag, request)) return MPI_SUCCESS;                               \
     return NAME##_any(buffer, count, type, source, tag, comm, request);                                                                \
   }                                                                                                                                    \
@@ -170,7 +172,8 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
                             COUNT recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {     \
     Communicator* const c = find_communicator(comm);                                                                                    \
     if (!c) {                                                                                                                           \
-      return PMPI_##NAME(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);    \
+      return PLAIT_GATED(                                                                                                               \
+          PMPI_##NAME(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request));      \
     }                                                                                                                                   \
     const plait::stream::Exchange both{                                                                                                 \
         sendbuf, sendcount, sendtype, {dest, sendtag, kAnyStream}, recvbuf, recvcount, recvtype, {source, recvtag, kAnyStream}, false}; \
@@ -181,7 +184,7 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
   extern "C" int MPI_##NAME(void* buffer, COUNT count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, \
                             MPI_Request* request) {                                                                                      \
     Communicator* const c = find_communicator(comm);                                                                                     \
-    if (!c) return PMPI_##NAME(buffer, count, type, dest, sendtag, source, recvtag, comm, request);                                      \
+    if (!c) return PLAIT_GATED(PMPI_##NAME(buffer, count, type, dest, sendtag, source, recvtag, comm, request));                         \
     const plait::stream::Exchange both{                                                                                                  \
         buffer, count, type, {dest, sendtag, kAnyStream}, buffer, count, type, {source, recvtag, kAnyStream}, true};                     \
     return on(comm, [&] { *request = plait::mpi::handle_of(plait::stream::isend_receive(*c, both)); });                                  \
@@ -271,7 +274,7 @@ extern "C" int MPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Me
 #define PLAIT_IMRECV(NAME, COUNT)                                                                                       \
   extern "C" int MPI_##NAME(void* buffer, COUNT count, MPI_Datatype type, MPI_Message* message, MPI_Request* request) { \
     plait::Request* const m = plait::mpi::our_message(*message);                                                        \
-    if (!m) return PMPI_##NAME(buffer, count, type, message, request);                                                  \
+    if (!m) return PLAIT_GATED(PMPI_##NAME(buffer, count, type, message, request));                                     \
     return on(MPI_COMM_NULL, [&] {                                                                                      \
       plait::mpi::require(plait::stream::is_message(*m), MPI_ERR_REQUEST);                                              \
       *request = plait::mpi::handle_of(plait::stream::ireceive_matched(*m, buffer, count, type));                       \

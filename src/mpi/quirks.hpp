@@ -3,6 +3,9 @@
 
 #include <mpi.h>
 
+#include <cstdlib>
+#include <string_view>
+
 namespace plait::mpi {
 
 // Intel MPI 2021.19 declares the requests of MPI_Request_get_status_all, _any and _some without the standard's const; a
@@ -12,5 +15,18 @@ using LookedAt = MPI_Request;
 #else
 using LookedAt = const MPI_Request;
 #endif
+
+/// With I_MPI_THREAD_SPLIT Intel MPI (2021) grants MPI_THREAD_MULTIPLE and takes the locks away: each of its channels may have
+/// one thread at a time, and which channel a communicator of the program's has, and which thread is in it, is not ours to
+/// know. Without care it crashes; so will programs that share a communicator there.
+inline bool split_threads() noexcept {
+#ifdef I_MPI_VERSION
+  const char* const text = std::getenv("I_MPI_THREAD_SPLIT");
+  const std::string_view value = text ? text : "";
+  return value == "1" || value == "yes" || value == "on" || value == "enable";
+#else
+  return false;
+#endif
+}
 
 }  // namespace plait::mpi

@@ -54,7 +54,11 @@ void leave(Communicator& c) noexcept {
 
 // ---- making
 
-std::atomic<MPI_Comm> own_world{MPI_COMM_NULL};
+/// Set while there is one thread.
+std::vector<MPI_Comm>& own_worlds() {
+  static auto& worlds = *new std::vector<MPI_Comm>;  // never destroyed: exit handlers may ask
+  return worlds;
+}
 constinit std::atomic<bool> world_serialized{false};
 
 /// What each process tells the others of each of its endpoints.
@@ -190,7 +194,7 @@ bool find_ways(Communicator& c, const std::vector<Card>& cards) {
     }
     if (neighbours[r]) continue;
     const bool can = world() != MPI_COMM_NULL && processes[r] != MPI_UNDEFINED;
-    if (can) transport::open_packets(world(), lane::remote_sink, world_serialized.load(std::memory_order_relaxed));
+    if (can) transport::open_packets(own_worlds(), lane::remote_sink, world_serialized.load(std::memory_order_relaxed));
     all &= can;
   }
   return all;
@@ -214,18 +218,18 @@ void share_load(const Communicator& c, const std::vector<Card>& cards) {
 
 }  // namespace
 
-void set_world(MPI_Comm duplicate, bool serialized) noexcept {
-  own_world.store(duplicate, std::memory_order_relaxed);
+void set_world(std::vector<MPI_Comm> duplicates, bool serialized) {
+  own_worlds() = std::move(duplicates);
   world_serialized.store(serialized, std::memory_order_relaxed);
 }
 
-MPI_Comm world() noexcept { return own_world.load(std::memory_order_relaxed); }
+MPI_Comm world() noexcept { return own_worlds().empty() ? MPI_COMM_NULL : own_worlds().front(); }
 
 void close_world() noexcept {
   transport::close_packets();
   transport::set_pollers(transport::Pollers::none, MPI_COMM_NULL);
-  MPI_Comm w = own_world.exchange(MPI_COMM_NULL, std::memory_order_relaxed);
-  if (w != MPI_COMM_NULL) PMPI_Comm_free(&w);
+  for (MPI_Comm& w : own_worlds()) PMPI_Comm_free(&w);
+  own_worlds().clear();
 }
 
 MPI_Comm create_communicator(MPI_Comm parent, std::span<const int> streams, bool multiplex) {

@@ -79,9 +79,10 @@ struct Communicator {
 /// Throws MPIError, std::bad_alloc, std::system_error: then on all processes.
 [[nodiscard]] MPI_Comm create_communicator(MPI_Comm parent, std::span<const int> streams, bool multiplex);
 
-/// A duplicate of MPI_COMM_WORLD for messages between nodes, made when the MPI is initialised; and its end, when no process
+/// Duplicates of MPI_COMM_WORLD for messages between nodes, made when the MPI is initialised; and their end, when no process
 /// will send or receive any more. `serialized`: the MPI does not let several threads in at once.
-void set_world(MPI_Comm duplicate, bool serialized) noexcept;
+void set_world(std::vector<MPI_Comm> duplicates, bool serialized);
+/// The first of them, or MPI_COMM_NULL.
 [[nodiscard]] MPI_Comm world() noexcept;
 void close_world() noexcept;
 

@@ -12,7 +12,7 @@ namespace plait::transport {
 
 /// One message or word of protocol between two processes.
 struct Record {
-  enum class Kind : std::uint32_t {
+  enum class Kind : std::uint16_t {
     kMessage,      ///< the payload follows
     kSynchronous,  ///< it follows too, and the sender waits for kMatched
     kOffer,        ///< the payload stays with the sender until kWanted comes
@@ -21,13 +21,14 @@ struct Record {
   };
   std::uint32_t bytes = 0;  ///< of payload behind the record
   Kind kind = Kind::kMessage;
-  std::uint32_t target = 0;  ///< the receiver's number for the communicator; back to the sender: its operation's slot
-  std::uint32_t source = 0;  ///< which endpoint of the communicator has sent
+  std::uint16_t channel = 0;  ///< kWanted: on which it comes, and the payload is to go
+  std::uint32_t target = 0;   ///< the receiver's number for the communicator; back to the sender: its operation's slot
+  std::uint32_t source = 0;   ///< which endpoint of the communicator has sent
   std::int32_t tag = 0;
   std::int32_t process = 0;      ///< that it comes from
   std::uint64_t length = 0;      ///< kOffer: of the message. kWanted: what there is room for
   std::uint32_t operation = 0;   ///< the sender's slot
-  std::int32_t channel_tag = 0;  ///< kWanted: under which the payload is to be sent
+  std::int32_t payload_tag = 0;  ///< kWanted: under which the payload is to be sent
 };
 static_assert(sizeof(Record) == 40);
 
@@ -53,7 +54,7 @@ class Network {
   /// Room for a record and its payload in what goes to `process` next; the caller fills the payload in and calls `end`.
   /// Null where too much waits to go already; with `must` only where there is no memory.
   [[nodiscard]] virtual std::byte* begin(std::int32_t process, const Record& record, bool must) noexcept = 0;
-  virtual void end(std::int32_t process) noexcept = 0;
+  virtual void end(std::int32_t process, const Record& record) noexcept = 0;
 
   /// The receiver's side of a payload that was offered by `operation` there: receives into contiguous memory and tells the
   /// sender so. Sink::moved says when it is done.

@@ -95,20 +95,23 @@ struct Job {
   int tag;               ///< send
 };
 
-class Packets final : public Network {
+/// A channel: a communicator, and what goes over it. One thread at a time drives it; several channels are driven by several
+/// threads where they happen to come.
+class Channel {
  public:
-  Packets(MPI_Comm world, const Sink& sink);
+  Channel(MPI_Comm comm, std::size_t number, const Sink& sink);
 
-  [[nodiscard]] std::int32_t process() const noexcept override { return rank_; }
-  [[nodiscard]] std::byte* begin(std::int32_t process, const Record& record, bool must) noexcept override;
-  void end(std::int32_t process) noexcept override;
-  void fetch(std::int32_t process, std::uint32_t operation, std::byte* to, std::uint64_t bytes, std::uint32_t receive) noexcept override;
-  void provide(const Record& wanted, const std::byte* from, std::uint32_t send) noexcept override;
-  bool drive() noexcept override;
-  [[nodiscard]] bool pending() const noexcept override {
+  // As Network has them.
+  [[nodiscard]] std::int32_t process() const noexcept { return rank_; }
+  [[nodiscard]] std::byte* begin(std::int32_t process, const Record& record, bool must) noexcept;
+  void end(std::int32_t process) noexcept;
+  void fetch(std::int32_t process, std::uint32_t operation, std::byte* to, std::uint64_t bytes, std::uint32_t receive) noexcept;
+  void provide(const Record& wanted, const std::byte* from, std::uint32_t send) noexcept;
+  bool drive() noexcept;
+  [[nodiscard]] bool pending() const noexcept {
     return in_line_.load(std::memory_order_relaxed) > 0 || moving_.load(std::memory_order_relaxed) > 0;
   }
-  void nudge() noexcept override;
+  void nudge() noexcept;
   void close() noexcept;
 
  private:
@@ -125,6 +128,7 @@ class Packets final : public Network {
   void read(const Packet& packet) const;
 
   MPI_Comm comm_;
+  std::uint16_t number_;
   Sink sink_;
   int rank_ = 0;
   int tag_limit_ = 32767;
@@ -160,7 +164,8 @@ void must_work(int error) noexcept {
   PMPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-Packets::Packets(MPI_Comm world, const Sink& sink) : comm_(world), sink_(sink) {
+Channel::Channel(MPI_Comm comm, std::size_t number, const Sink& sink)
+    : comm_(comm), number_(static_cast<std::uint16_t>(number)), sink_(sink) {
   int size = 0;
   PMPI_Comm_rank(comm_, &rank_);
   PMPI_Comm_size(comm_, &size);
@@ -173,7 +178,7 @@ Packets::Packets(MPI_Comm world, const Sink& sink) : comm_(world), sink_(sink) {
 
 // ---- what any thread does
 
-Out& Packets::out_to(std::int32_t process) {
+Out& Channel::out_to(std::int32_t process) {
   std::atomic<Out*>& known = out_[static_cast<std::size_t>(process)];
   // acquire: as it was made.
   if (Out* const out = known.load(std::memory_order_acquire)) return *out;
@@ -185,7 +190,7 @@ Out& Packets::out_to(std::int32_t process) {
   return *made;
 }
 
-std::byte* Packets::begin(std::int32_t process, const Record& record, bool must) noexcept try {
+std::byte* Channel::begin(std::int32_t process, const Record& record, bool must) noexcept try {
   Out& out = out_to(process);
   const std::size_t size = sizeof record + aligned(record.bytes);
   out.lock.lock();
@@ -211,7 +216,7 @@ std::byte* Packets::begin(std::int32_t process, const Record& record, bool must)
   return nullptr;
 }
 
-void Packets::end(std::int32_t process) noexcept {
+void Channel::end(std::int32_t process) noexcept {
   Out& out = *out_[static_cast<std::size_t>(process)].load(std::memory_order_relaxed);
   const bool was = std::exchange(out.listed, true);
   out.lock.unlock();
@@ -223,9 +228,9 @@ void Packets::end(std::int32_t process) noexcept {
 }
 
 /// Whoever drives will see that there is something to do, or the next that tries finds nobody driving; see drive().
-void Packets::ask() noexcept { to_do_.store(true, std::memory_order_seq_cst); }
+void Channel::ask() noexcept { to_do_.store(true, std::memory_order_seq_cst); }
 
-void Packets::add(Job job) noexcept {
+void Channel::add(Job job) noexcept {
   moving_.fetch_add(1, std::memory_order_relaxed);
   {
     const std::lock_guard guard(list_lock_);
@@ -234,23 +239,23 @@ void Packets::add(Job job) noexcept {
   ask();
 }
 
-void Packets::fetch(std::int32_t process, std::uint32_t operation, std::byte* to, std::uint64_t bytes, std::uint32_t receive) noexcept {
+void Channel::fetch(std::int32_t process, std::uint32_t operation, std::byte* to, std::uint64_t bytes, std::uint32_t receive) noexcept {
   add({true, process, to, bytes, receive, operation, 0});
 }
 
-void Packets::provide(const Record& wanted, const std::byte* from, std::uint32_t send) noexcept {
+void Channel::provide(const Record& wanted, const std::byte* from, std::uint32_t send) noexcept {
   // MPI's send buffers are not written to.
-  add({false, wanted.process, const_cast<std::byte*>(from), wanted.length, send, 0, wanted.channel_tag});
+  add({false, wanted.process, const_cast<std::byte*>(from), wanted.length, send, 0, wanted.payload_tag});
 }
 
-void Packets::nudge() noexcept {
+void Channel::nudge() noexcept {
   if (in_line_.load(std::memory_order_relaxed) > 0 && now() - last_sent_.load(std::memory_order_relaxed) >= kBurst)
     static_cast<void>(drive());
 }
 
 // ---- what one thread at a time does
 
-bool Packets::drive() noexcept {
+bool Channel::drive() noexcept {
   bool moved = false;
   // A thread that adds something sets to_do_ and then tries to drive; one that stops driving unlocks and then looks at
   // to_do_. All of this is sequentially consistent (the fences order the lock's own accesses, too), so that either the
@@ -266,7 +271,7 @@ bool Packets::drive() noexcept {
   return moved;
 }
 
-bool Packets::round() noexcept {
+bool Channel::round() noexcept {
   if (closed_) return false;
   const Gate serial;
   try {
@@ -283,7 +288,7 @@ bool Packets::round() noexcept {
   }
 }
 
-bool Packets::begin_transfers() {
+bool Channel::begin_transfers() {
   std::vector<Job> jobs;
   {
     const std::lock_guard guard(list_lock_);
@@ -307,14 +312,15 @@ bool Packets::begin_transfers() {
     wanted.target = job.theirs;
     wanted.process = rank_;
     wanted.length = job.bytes;
-    wanted.channel_tag = tag;
+    wanted.payload_tag = tag;
+    wanted.channel = number_;
     if (!begin(job.process, wanted, true)) throw std::bad_alloc();
     end(job.process);
   }
   return true;
 }
 
-bool Packets::send_lines() {
+bool Channel::send_lines() {
   std::vector<Out*> outs;
   {
     const std::lock_guard guard(list_lock_);
@@ -356,7 +362,7 @@ bool Packets::send_lines() {
 }
 
 /// All of them: one whose receiver does not come must not keep the others.
-void Packets::retire_sent() {
+void Channel::retire_sent() {
   for (std::size_t i = 0; i < sent_.size();) {
     int flag = 0;
     must_work(PMPI_Test(&sent_[i].request, &flag, MPI_STATUS_IGNORE));
@@ -370,7 +376,7 @@ void Packets::retire_sent() {
   }
 }
 
-bool Packets::end_transfers() {
+bool Channel::end_transfers() {
   bool ended = false;
   for (std::size_t i = 0; i < transfers_.size();) {
     Transfer& t = transfers_[i];
@@ -392,7 +398,7 @@ bool Packets::end_transfers() {
 
 /// By matched probes: receives posted ahead from any source lose messages between nodes under MPICH 5.0.2 over UCX (its own
 /// programs, too), and slow all else under Intel MPI 2021.19. They also would take memory for packets that never come.
-bool Packets::receive_packets() {
+bool Channel::receive_packets() {
   bool any = false;
   for (int i = 0; i < kTurn; ++i) {
     int flag = 0;
@@ -425,7 +431,7 @@ bool Packets::receive_packets() {
 
 /// Packets of a process are read in the order in which they were sent; the MPI keeps it in matching, but large ones may be
 /// here later than those that follow.
-void Packets::take(std::unique_ptr<Packet> packet) {
+void Channel::take(std::unique_ptr<Packet> packet) {
   Head head;
   std::memcpy(&head, packet->bytes, sizeof head);
   In& in = in_[head.process];
@@ -441,7 +447,7 @@ void Packets::take(std::unique_ptr<Packet> packet) {
   }
 }
 
-void Packets::read(const Packet& packet) const {
+void Channel::read(const Packet& packet) const {
   for (std::size_t at = sizeof(Head); at < packet.used;) {
     Record record;
     std::memcpy(&record, packet.bytes + at, sizeof record);
@@ -451,7 +457,7 @@ void Packets::read(const Packet& packet) const {
   }
 }
 
-void Packets::close() noexcept {
+void Channel::close() noexcept {
   const std::lock_guard guard(driving_);
   closed_ = true;
   // What the MPI has not finished is left to it: nobody receives any more.
@@ -465,6 +471,53 @@ void Packets::close() noexcept {
     }
   }
 }
+
+/// All channels as one network.
+class Packets final : public Network {
+ public:
+  Packets(const std::vector<MPI_Comm>& comms, const Sink& sink) {
+    for (const MPI_Comm comm : comms) channels_.push_back(std::make_unique<Channel>(comm, channels_.size(), sink));
+  }
+
+  [[nodiscard]] std::int32_t process() const noexcept override { return channels_.front()->process(); }
+  [[nodiscard]] std::byte* begin(std::int32_t process, const Record& record, bool must) noexcept override {
+    return of(record).begin(process, record, must);
+  }
+  void end(std::int32_t process, const Record& record) noexcept override { of(record).end(process); }
+  void fetch(std::int32_t process, std::uint32_t operation, std::byte* to, std::uint64_t bytes, std::uint32_t receive) noexcept override {
+    channels_[receive % channels_.size()]->fetch(process, operation, to, bytes, receive);
+  }
+  void provide(const Record& wanted, const std::byte* from, std::uint32_t send) noexcept override {
+    channels_[wanted.channel % channels_.size()]->provide(wanted, from, send);
+  }
+  bool drive() noexcept override {
+    if (channels_.size() == 1) return channels_.front()->drive();
+    // Threads begin at channels of their own, so that they seldom meet.
+    static std::atomic<std::size_t> threads{0};
+    thread_local const std::size_t mine = threads.fetch_add(1, std::memory_order_relaxed);
+    bool moved = false;
+    for (std::size_t i = 0; i < channels_.size(); ++i) moved |= channels_[(mine + i) % channels_.size()]->drive();
+    return moved;
+  }
+  [[nodiscard]] bool pending() const noexcept override {
+    return std::any_of(channels_.begin(), channels_.end(), [](const auto& c) { return c->pending(); });
+  }
+  void nudge() noexcept override {
+    for (const auto& c : channels_) c->nudge();
+  }
+  void close() noexcept {
+    for (const auto& c : channels_) c->close();
+  }
+
+ private:
+  /// What one endpoint sends another on one communicator goes by one channel, for the order; the rest is spread.
+  [[nodiscard]] Channel& of(const Record& record) const noexcept {
+    const std::size_t number = record.kind == Record::Kind::kWanted ? record.channel : record.target + record.source;
+    return *channels_[number % channels_.size()];
+  }
+
+  std::vector<std::unique_ptr<Channel>> channels_;
+};
 
 }  // namespace
 
@@ -501,13 +554,13 @@ void Gate::lock() noexcept {
 }
 void Gate::unlock() noexcept { gate.unlock(); }
 
-void open_packets(MPI_Comm world, const Sink& sink, bool serialized) {
+void open_packets(const std::vector<MPI_Comm>& channels, const Sink& sink, bool serialized) {
   static std::mutex once;
   const std::lock_guard guard(once);
   if (network()) return;
   Gate::needed_.store(serialized, std::memory_order_relaxed);
   // Never destroyed: exit handlers may still use it.
-  network_in_use.store(new Packets(world, sink), std::memory_order_release);
+  network_in_use.store(new Packets(channels, sink), std::memory_order_release);
 }
 
 void close_packets() noexcept {

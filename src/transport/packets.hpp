@@ -1,18 +1,20 @@
-// The network between nodes over the MPI: a communicator of its own on which processes exchange packets of records.
+// The network between nodes over the MPI: communicators of its own on which processes exchange packets of records.
 #pragma once
 
 #include <mpi.h>
 
 #include <atomic>
 #include <cstdint>
+#include <vector>
 
 #include "transport/network.hpp"
 
 namespace plait::transport {
 
-/// Starts it on a duplicate of MPI_COMM_WORLD, once; any thread, not collective. `serialized`: the MPI does not let several
+/// Starts it on duplicates of MPI_COMM_WORLD, as many as there are to be channels, the same in all processes; once; any
+/// thread, not collective. `serialized`: the MPI does not let several
 /// threads in at once, so that there has to be a Gate. Throws std::bad_alloc.
-void open_packets(MPI_Comm world, const Sink& sink, bool serialized);
+void open_packets(const std::vector<MPI_Comm>& channels, const Sink& sink, bool serialized);
 
 /// The last of it, before the MPI is finalized and when all processes have come so far: nothing is sent or taken any more.
 void close_packets() noexcept;
@@ -42,7 +44,7 @@ class Gate {
   Gate& operator=(const Gate&) = delete;
 
  private:
-  friend void open_packets(MPI_Comm world, const Sink& sink, bool serialized);
+  friend void open_packets(const std::vector<MPI_Comm>& channels, const Sink& sink, bool serialized);
   void lock() noexcept;
   void unlock() noexcept;
   static std::atomic<bool> needed_;

@@ -124,11 +124,11 @@ WITHOUT = {
 }
 
 
-def random_program(processes, hosts, messages, *words):
+def random_program(processes, hosts, messages, *words, env=()):
     seed = random.SystemRandom().randrange(1 << 32)
     without = WITHOUT.get((MPI.name, hosts))
     line = ["--seed", seed, "--messages", messages, *words, *(["--without", without] if without else [])]
-    done = run("random_p2p", *line, processes=processes, hosts=hosts, timeout=120, status=None)
+    done = run("random_p2p", *line, processes=processes, hosts=hosts, timeout=120, status=None, env=env)
     if done.returncode == 77:
         pytest.skip("the MPI lacks MPI_THREAD_MULTIPLE")
     assert done.returncode == 0, f"-n {processes} --hosts {hosts} random_p2p {line}\n{done.stdout}{done.stderr}"
@@ -152,9 +152,17 @@ def test_random_messages(processes, messages, words):
     random_program(processes, 1, messages, *words)
 
 
-@pytest.mark.parametrize("words", [[], ["--threads"]])
-def test_random_messages_between_nodes(words):
+@pytest.mark.parametrize(("words", "env"), [([], []), (["--threads"], []), (["--threads"], ["PLAIT_CHANNELS=3"])])
+def test_random_messages_between_nodes(words, env):
     """4 x 1 or 2 on 4 nodes"""
     if reason := launch.why_no_nodes(MPI):
         pytest.skip(reason)
-    random_program(4, 4, 30_000, "--streams", 2, "--max-bytes", 100_000, *words)
+    random_program(4, 4, 30_000, "--streams", 2, "--max-bytes", 100_000, *words, env=env)
+
+
+def test_senseless_number_of_channels_is_told():
+    """2 x 1 on 2 nodes"""
+    if reason := launch.why_no_nodes(MPI):
+        pytest.skip(reason)
+    done = run("stream", hosts=2, env=["PLAIT_CHANNELS=many"])
+    assert "plait: PLAIT_CHANNELS=many: expected a number from 1 to 64; there will be 1\n" in done.stderr
