@@ -25,6 +25,12 @@ constinit std::recursive_mutex gate;
 constexpr std::size_t kPacketBytes = 32768;
 /// Packets taken in one round.
 constexpr int kTurn = 8;
+/// After a packet with no more than this there is hardly another at once.
+constexpr std::uint32_t kFew = 2048;
+/// Processes whose next packet is awaited by a receive of its own.
+constexpr std::size_t kAwaited = 16;
+/// Others' packets, and whether the MPI has finished those sent, is asked for every so many rounds.
+constexpr unsigned kRoundsToAll = 16;
 /// Packets toward one process that the MPI has not finished, and that wait in line behind them.
 constexpr int kUnderWay = 8;
 constexpr std::size_t kInLine = 32;
@@ -78,6 +84,13 @@ struct Coming {
   std::unique_ptr<Packet> packet;
 };
 
+/// A receive that waits for the next packet of a process that has sent some.
+struct Awaited {
+  int process;
+  MPI_Request request;
+  std::unique_ptr<Packet> packet;
+};
+
 /// A payload between two buffers.
 struct Transfer {
   std::uint32_t operation;
@@ -123,6 +136,8 @@ class Channel {
   void retire_sent();
   bool end_transfers();
   bool receive_packets();
+  bool receive_awaited();
+  void await(Awaited& next);
   void take(std::unique_ptr<Packet> packet);
 
   void read(const Packet& packet) const;
@@ -152,6 +167,8 @@ class Channel {
   std::vector<Transfer> transfers_;
   int next_tag_ = kFirstPayloadTag;
   std::vector<Coming> coming_;
+  std::vector<Awaited> awaited_;
+  unsigned rounds_ = 0;
   std::map<std::int32_t, In> in_;
 };
 
@@ -275,11 +292,13 @@ bool Channel::round() noexcept {
   if (closed_) return false;
   const Gate serial;
   try {
-    retire_sent();
+    const bool all = ++rounds_ % kRoundsToAll == 0;
+    if (all || sent_.size() >= kUnderWay) retire_sent();
     bool moved = begin_transfers();
     moved |= send_lines();
     moved |= end_transfers();
-    moved |= receive_packets();
+    moved |= receive_awaited();
+    if (all || awaited_.empty() || !coming_.empty()) moved |= receive_packets();
     return moved;
   } catch (const std::bad_alloc&) {
     std::fputs("plait: no memory left for messages between nodes\n", stderr);
@@ -396,8 +415,37 @@ bool Channel::end_transfers() {
   return ended;
 }
 
-/// By matched probes: receives posted ahead from any source lose messages between nodes under MPICH 5.0.2 over UCX (its own
-/// programs, too), and slow all else under Intel MPI 2021.19. They also would take memory for packets that never come.
+void Channel::await(Awaited& next) {
+  next.packet.reset(new Packet);
+  must_work(PMPI_Irecv(next.packet->bytes, static_cast<int>(sizeof next.packet->bytes), MPI_BYTE, next.process, kPacketTag, comm_,
+                       &next.request));
+}
+
+bool Channel::receive_awaited() {
+  bool any = false;
+  for (Awaited& a : awaited_) {
+    for (int i = 0; i < kTurn; ++i) {
+      int flag = 0;
+      MPI_Status status;
+      must_work(PMPI_Test(&a.request, &flag, &status));
+      if (!flag) break;
+      int size = 0;
+      PMPI_Get_count(&status, MPI_BYTE, &size);
+      std::unique_ptr<Packet> packet = std::move(a.packet);
+      packet->used = static_cast<std::uint32_t>(size);
+      await(a);
+      const bool more = packet->used > kFew;
+      take(std::move(packet));
+      any = true;
+      if (!more) break;
+    }
+  }
+  return any;
+}
+
+/// From those that are not awaited, by matched probes: receives posted ahead from any source lose messages between nodes under
+/// MPICH 5.0.2 over UCX (its own programs, too), and slow all else under Intel MPI 2021.19. They also would take memory for
+/// packets that never come.
 bool Channel::receive_packets() {
   bool any = false;
   for (int i = 0; i < kTurn; ++i) {
@@ -413,6 +461,10 @@ bool Channel::receive_packets() {
     MPI_Request request = MPI_REQUEST_NULL;
     must_work(PMPI_Imrecv(packet->bytes, size, MPI_BYTE, &message, &request));
     coming_.push_back({request, std::move(packet)});
+    const int process = status.MPI_SOURCE;
+    if (awaited_.size() < kAwaited &&
+        std::none_of(awaited_.begin(), awaited_.end(), [&](const Awaited& a) { return a.process == process; }))
+      await(awaited_.emplace_back(Awaited{process, MPI_REQUEST_NULL, nullptr}));
   }
   for (std::size_t i = 0; i < coming_.size();) {
     int flag = 0;
@@ -459,11 +511,17 @@ void Channel::read(const Packet& packet) const {
 
 void Channel::close() noexcept {
   const std::lock_guard guard(driving_);
+  retire_sent();
   closed_ = true;
   // What the MPI has not finished is left to it: nobody receives any more.
   for (Sent& s : sent_) {
     static_cast<void>(s.packet.release());  // NOLINT(bugprone-unused-return-value): the MPI may still read it
     PMPI_Request_free(&s.request);
+  }
+  for (Awaited& a : awaited_) {
+    static_cast<void>(a.packet.release());  // NOLINT(bugprone-unused-return-value): the MPI may still write it
+    PMPI_Cancel(&a.request);
+    PMPI_Request_free(&a.request);
   }
   for (Transfer& t : transfers_) {
     for (MPI_Request& r : t.pieces) {
