@@ -38,18 +38,24 @@ def start(mpi: Mpi, name: str, hosts: int, threads: int, *options: str) -> dict 
     return json.loads(out.read_text())
 
 
-def measure(mpi: Mpi, short: list[str]) -> dict:
-    """All reports of this MPI by (benchmark, nodes, threads)."""
-    reports = {}
+def measure(mpis: list[Mpi], short: list[str]) -> dict[str, dict]:
+    """All reports by MPI and by (benchmark, nodes, threads). The MPIs take turns at each: what lies between two of them is
+    then least apart in time, and the machine most alike."""
+    every = {mpi.name: {} for mpi in mpis}
     for hosts, threads in RATES.items():
-        if hosts > 1 and (reason := why_no_nodes(mpi)):
-            print(f"\n# {mpi.name}: not between nodes, {reason}")
-            continue
+        able = []
+        for mpi in mpis:
+            if hosts > 1 and (reason := why_no_nodes(mpi)):
+                print(f"\n# {mpi.name}: not between nodes, {reason}")
+            else:
+                able.append(mpi)
         for t in threads:
-            reports["msgrate", hosts, t] = start(mpi, "msgrate", hosts, t, "-t", str(t), *short)
+            for mpi in able:
+                every[mpi.name]["msgrate", hosts, t] = start(mpi, "msgrate", hosts, t, "-t", str(t), *short)
         sizes = ["--sizes", "8"] if hosts > 1 else []
-        reports["latency", hosts, 1] = start(mpi, "latency", hosts, 1, *sizes, *short)
-    return {key: report for key, report in reports.items() if report}
+        for mpi in able:
+            every[mpi.name]["latency", hosts, 1] = start(mpi, "latency", hosts, 1, *sizes, *short)
+    return {name: {key: report for key, report in reports.items() if report} for name, reports in every.items()}
 
 
 # ---- figures out of reports; KeyError where there is none. Within one run: the median of the rounds' quotients;
@@ -134,7 +140,7 @@ def main() -> int:
     OUT.mkdir(parents=True, exist_ok=True)
     short = ["--rounds", "3", "--time", "0.002"] if arguments.quick else []
     try:
-        every = {name: measure(find(name), short) for name in arguments.mpi}
+        every = measure([find(name) for name in arguments.mpi], short)
     except MpiError as problem:
         print(f"messages.py: {problem}", file=sys.stderr)
         return 2
