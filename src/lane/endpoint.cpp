@@ -443,9 +443,8 @@ bool Endpoint::write(Operation& send) noexcept {
     end_send(send);
     return true;
   }
-  if (!send.synchronous && send.memory.bytes <= (lane.same_process ? transport::kSmallBlock : kUnasked)) {
-    if (write_block(send, *cell, send.memory.bytes <= transport::kSmallBlock ? small_ : large_)) return true;
-  }
+  const bool unasked = !send.synchronous && send.memory.bytes <= (lane.same_process ? transport::kSmallBlock : kUnasked);
+  if (unasked && write_block(send, *cell, send.memory.bytes <= transport::kSmallBlock ? small_ : large_)) return true;
   return write_offer(send, *cell);
 }
 

@@ -169,7 +169,8 @@ int wait_messages(int count, MPI_Request* requests, MPI_Status* statuses, const 
     if (!o || !o->active) return i;
     // What has come already is taken without another look at the rest.
     if (stream::progress(*o)) continue;
-    if (!of_one && !(of_one = of_one_endpoint(count - i, requests + i))) return i;
+    of_one = of_one || of_one_endpoint(count - i, requests + i);
+    if (!of_one) return i;
     stream::wait_long(*o, {"MPI_Waitall", caller});
   }
 }

@@ -362,11 +362,12 @@ bool Channel::send_lines() {
           out->listed = false;
         }
       }
-      if (!packet) break;
+      Packet* const next = packet.get();
+      if (!next) break;
       const Head head{rank_, out->sequence++};
-      std::memcpy(packet->bytes, &head, sizeof head);
+      std::memcpy(next->bytes, &head, sizeof head);
       MPI_Request request = MPI_REQUEST_NULL;
-      must_work(PMPI_Isend(packet->bytes, static_cast<int>(packet->used), MPI_BYTE, out->process, kPacketTag, comm_, &request));
+      must_work(PMPI_Isend(next->bytes, static_cast<int>(next->used), MPI_BYTE, out->process, kPacketTag, comm_, &request));
       ++out->under_way;
       sent_.push_back({request, out, std::move(packet)});
       sent = true;
