@@ -48,6 +48,9 @@ T read_payload(const Cell& cell) noexcept {
   return value;
 }
 
+/// The sender's, by its offset.
+Block& block_at(const LaneIn& lane, std::uint64_t offset) { return *static_cast<Block*>(Node::get().at({lane.pid, offset})); }
+
 void write_envelope(Cell& c, std::uint32_t context, std::uint32_t source, std::int32_t tag) noexcept {
   c.context = context;
   c.source = source;
@@ -212,7 +215,7 @@ void Endpoint::take_message(LaneIn& lane, const Cell& cell, Kind kind, std::uint
   } else if (kind == Kind::kInline) {
     unpack(cell.payload, receive->memory, 0, receive->wanted);
   } else {
-    Block& block = *static_cast<Block*>(Node::get().at({lane.pid, read_payload<InBlock>(cell).block}));
+    Block& block = block_at(lane, read_payload<InBlock>(cell).block);
     unpack(block.data(), receive->memory, 0, receive->wanted);
     release_block(lane, block);
   }
@@ -240,7 +243,7 @@ void Endpoint::keep_or_drop(Context* context, LaneIn& lane, const Cell& cell, Ki
       message->offered = true;
       break;
     case Kind::kBlock: {
-      Block& block = *static_cast<Block*>(Node::get().at({lane.pid, read_payload<InBlock>(cell).block}));
+      Block& block = block_at(lane, read_payload<InBlock>(cell).block);
       message->large = std::make_unique_for_overwrite<std::byte[]>(bytes);
       std::memcpy(message->large.get(), block.data(), bytes);
       release_block(lane, block);
@@ -316,7 +319,7 @@ void Endpoint::finish_rendezvous(Operation& receive) noexcept {
 void Endpoint::take_chunk(LaneIn& lane, const Cell& cell, std::uint32_t bytes) noexcept {
   auto& receive = static_cast<Operation&>(request::in_slot(cell.source));
   const auto chunk = read_payload<Chunk>(cell);
-  Block& block = *static_cast<Block*>(Node::get().at({lane.pid, chunk.block}));
+  Block& block = block_at(lane, chunk.block);
   unpack(block.data(), receive.memory, chunk.position, bytes);
   release_block(lane, block);
   receive.received += bytes;

@@ -14,13 +14,6 @@ MPI_Status* at(MPI_Status* statuses, int i) noexcept { return statuses == MPI_ST
 MPI_Status* rest(MPI_Status* statuses, int i) noexcept { return statuses == MPI_STATUSES_IGNORE ? statuses : statuses + i; }
 MPI_Status* one(MPI_Status* status) noexcept { return status == MPI_STATUS_IGNORE ? nullptr : status; }
 
-/// The round's work on one of plait's: is it done now?
-bool advance(Request& r) noexcept {
-  if (r.kind->done(r)) return true;
-  r.kind->progress(r);
-  return r.kind->done(r);
-}
-
 int retire(Request& r, MPI_Request* handle, MPI_Status* status) noexcept {
   const bool stays = r.persistent;
   const int error = r.kind->retire(r, status);
@@ -57,14 +50,19 @@ void retire_into(Request& r, MPI_Request* handle, MPI_Status* status, Outcome& o
   if (error != MPI_SUCCESS) outcome.take(comm);
 }
 
+/// What a call on many says of one that was null, inactive or complete from its start.
+void end_empty(MPI_Status* status) noexcept {
+  stream::set_empty(status);
+  status->MPI_ERROR = MPI_SUCCESS;
+}
+
 /// Persistent ones that were not started count as complete in calls that wait for all.
 void empty_inactive(const Batch& batch, int count, const MPI_Request* requests, MPI_Status* statuses) {
   if (!batch.any_inactive || statuses == MPI_STATUSES_IGNORE) return;
   for (int i = 0; i < count; ++i) {
     const Request* const r = ours(requests[i]);
     if (!r || r->active) continue;
-    stream::set_empty(&statuses[i]);
-    statuses[i].MPI_ERROR = MPI_SUCCESS;
+    end_empty(&statuses[i]);
   }
 }
 
@@ -134,9 +132,7 @@ int retire_front(int count, MPI_Request* requests, MPI_Status* statuses, Outcome
       if (!stream::is_completed(*r)) break;
       requests[i] = MPI_REQUEST_NULL;
     }
-    if (!status) continue;
-    stream::set_empty(status);
-    status->MPI_ERROR = MPI_SUCCESS;
+    if (status) end_empty(status);
   }
   return i;
 }

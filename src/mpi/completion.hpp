@@ -17,6 +17,13 @@ inline bool has_ours(int count, const MPI_Request* requests) noexcept {
   return any_requests() && requests && count > 0 && std::any_of(requests, requests + count, RequestBits::ours);
 }
 
+/// The round's work on one of plait's: is it done now?
+inline bool advance(Request& r) noexcept {
+  if (r.kind->done(r)) return true;
+  r.kind->progress(r);
+  return r.kind->done(r);
+}
+
 /// Runs a body that returns an error it has reported; what it throws becomes one.
 template <class Body>
 int returning(Body body) noexcept {

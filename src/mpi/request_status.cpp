@@ -8,11 +8,6 @@
 namespace plait::mpi {
 namespace {
 
-bool advance(Request& r) noexcept {
-  if (!r.kind->done(r)) r.kind->progress(r);
-  return r.kind->done(r);
-}
-
 void peek_into(Request& r, MPI_Status* statuses, int i, bool& failed) {
   MPI_Status* const status = statuses == MPI_STATUSES_IGNORE ? nullptr : &statuses[i];
   const int error = r.kind->peek(r, status);

@@ -216,15 +216,17 @@ Sources sources(const Communicator& c, const Envelope& from) {
 
 int tag_of(int tag) noexcept { return tag == MPI_ANY_TAG ? lane::kAnyTag : tag; }
 
-Operation& make(Local& local) {
-  Operation* const o = local.endpoint->make_operation();
+Operation& make(Endpoint& endpoint, lane::Context& context) {
+  Operation* const o = endpoint.make_operation();
   if (!o) throw std::bad_alloc();
   o->kind = &kOperation;
-  o->context = local.context;
-  ++local.context->operations;
+  o->context = &context;
+  ++context.operations;
   o->active = true;
   return *o;
 }
+
+Operation& make(Local& local) { return make(*local.endpoint, *local.context); }
 
 [[gnu::noinline]] Operation& make_with(Local& local, lane::Memory memory) {
   Operation& o = make(local);
@@ -444,21 +446,16 @@ namespace {
 /// The program's copy of the data goes its own way; the persistent request is complete.
 void start_buffered(Operation& persistent) {
   Endpoint& endpoint = *persistent.endpoint;
-  Operation* const once = endpoint.make_operation();
-  if (!once) throw std::bad_alloc();
-  once->kind = &kOperation;
-  once->active = true;
-  once->context = persistent.context;
-  ++once->context->operations;
-  once->is_send = true;
-  once->memory = persistent.memory;
-  once->out = persistent.out;
-  once->remote_context = persistent.remote_context;
-  once->source = persistent.source;
-  once->tag = persistent.tag;
-  take_data(*once);
-  once->freed = true;
-  endpoint.start_send(*once);
+  Operation& once = make(endpoint, *persistent.context);
+  once.is_send = true;
+  once.memory = persistent.memory;
+  once.out = persistent.out;
+  once.remote_context = persistent.remote_context;
+  once.source = persistent.source;
+  once.tag = persistent.tag;
+  take_data(once);
+  once.freed = true;
+  endpoint.start_send(once);
   persistent.complete.store(true, std::memory_order_relaxed);
 }
 
@@ -674,20 +671,17 @@ Request& ireceive_matched(Request& r, void* buffer, MPI_Count count, MPI_Datatyp
   Endpoint& endpoint = *context.endpoint;
   const Use use(endpoint);
   lane::Memory memory = memory_of(buffer, count, type);
-  Operation* const o = endpoint.make_operation();
-  if (!o) throw std::bad_alloc();
-  o->kind = &kOperation;
-  o->active = true;
-  o->is_send = false;
-  o->context = &context;  // the message's place among its operations is now this one's
-  o->memory = std::move(memory);
-  o->first_source = m.message->source;
-  o->end_source = m.message->source + 1;
-  o->tag = m.message->tag;
+  Operation& o = make(endpoint, context);
+  --context.operations;  // the message's place among them is now this one's
+  o.is_send = false;
+  o.memory = std::move(memory);
+  o.first_source = m.message->source;
+  o.end_source = m.message->source + 1;
+  o.tag = m.message->tag;
   Unexpected& message = *m.message;
   request::destroy(m);
-  endpoint.start_receive(*o, message);
-  return *o;
+  endpoint.start_receive(o, message);
+  return o;
 }
 
 int receive_matched(Request& message, void* buffer, MPI_Count count, MPI_Datatype type, MPI_Status* status, Call call) {
