@@ -13,6 +13,12 @@
 #else
 #define PLAIT_DECLARES_STREAMS 0
 #endif
+/* MPICH has thread communicators from 4.2 on. */
+#if !defined(MPICH_NUMVERSION) || MPICH_NUMVERSION < 40200000 || defined(I_MPI_NUMVERSION)
+#define PLAIT_DECLARES_THREADCOMMS 1
+#else
+#define PLAIT_DECLARES_THREADCOMMS 0
+#endif
 /* All of MPICH's kin have the polled generalized requests. */
 #if !defined(MPICH_NUMVERSION) && !defined(I_MPI_NUMVERSION)
 #define PLAIT_DECLARES_GREQUESTS 1
@@ -98,6 +104,20 @@ int MPIX_Stream_progress(MPIX_Stream stream);
  * sleeps while nothing is pending. */
 int MPIX_Start_progress_thread(MPIX_Stream stream);
 int MPIX_Stop_progress_thread(MPIX_Stream stream);
+
+#endif
+
+/* ---- Thread communicators: docs/threadcomm.md */
+
+#if PLAIT_DECLARES_THREADCOMMS
+
+/* One thread of each process of `comm` makes a communicator for `num_threads` threads of its own. Outside a parallel region. */
+int MPIX_Threadcomm_init(MPI_Comm comm, int num_threads, MPI_Comm* newthreadcomm);
+int MPIX_Threadcomm_free(MPI_Comm* threadcomm);
+/* Inside: each thread is a rank between the two. */
+int MPIX_Threadcomm_start(MPI_Comm threadcomm);
+int MPIX_Threadcomm_finish(MPI_Comm threadcomm);
+int MPIX_Comm_test_threadcomm(MPI_Comm comm, int* flag);
 
 #endif
 

@@ -15,7 +15,9 @@ class Watchdog {
 
   /// True for one wait of the process, once it has taken longer than the limit.
   [[nodiscard]] bool barks() noexcept { return limit_ && overdue(); }
-  /// The limit in seconds; only when it barks.
+  /// True once it has taken longer than the limit, of every wait.
+  [[nodiscard]] bool expired() const noexcept { return limit_ && Clock::now() - since_ > *limit_; }
+  /// The limit in seconds; only where there is one.
   [[nodiscard]] double seconds() const noexcept { return limit_->count(); }
 
  private:

@@ -533,7 +533,10 @@ void Endpoint::end_send(Operation& send) noexcept {
   count_unfinished(-1);
   const bool freed = send.freed;
   send.complete.store(true, std::memory_order_release);
-  if (freed) retire(send);
+  if (freed) {
+    --disowned_;
+    retire(send);
+  }
 }
 
 // ---- blocks and meetings
@@ -602,6 +605,18 @@ bool Endpoint::progress() noexcept {
   }
   if (busy()) [[unlikely]]
     moved |= work();
+  if (!tasks_.empty()) [[unlikely]]
+    moved |= step_tasks();
+  return moved;
+}
+
+bool Endpoint::step_tasks() noexcept {
+  bool moved = false;
+  for (Task* task = tasks_.front(); task;) {
+    Task* const next = List<Task, &Task::in_endpoint_>::next(*task);
+    moved |= task->step();
+    task = next;
+  }
   return moved;
 }
 

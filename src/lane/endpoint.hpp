@@ -20,6 +20,7 @@
 #include "lane/context.hpp"
 #include "lane/node.hpp"
 #include "lane/operation.hpp"
+#include "lane/task.hpp"
 #include "transport/network.hpp"
 #include "transport/ring.hpp"
 
@@ -131,7 +132,7 @@ class Endpoint {
   /// A receive would sooner fetch than sleep.
   [[nodiscard]] bool impatient() const noexcept { return !receiving_.empty(); }
 
-  /// One to use again; what it was before is undone but for `kind`, `endpoint` and `active`. Or null.
+  /// One to use again; of whatever kind it was; what it was before is undone but for `endpoint`. Or null.
   [[nodiscard]] Operation* used_operation() noexcept {
     Operation* const operation = free_;
     if (operation) [[likely]]
@@ -155,6 +156,16 @@ class Endpoint {
     if (--context.operations == 0 && context.freed) [[unlikely]]
       delete_context(context);
   }
+  /// The program has no more use for it: it goes at its completion.
+  void disown(Operation& operation) noexcept {
+    operation.freed = true;
+    ++disowned_;
+  }
+  /// Operations that the program has started, not given up, and that are not complete.
+  [[nodiscard]] int pending() const noexcept { return unfinished_.load(std::memory_order_relaxed) - disowned_; }
+
+  void add(Task& task) noexcept { tasks_.push_back(task); }
+  void remove(Task& task) noexcept { tasks_.remove(task); }
 
   /// For endpoints that several threads share; others do not lock.
   bool shared = false;
@@ -187,6 +198,8 @@ class Endpoint {
   void end_transfer(Operation& operation, bool ok) noexcept;
   void accept_remote(Operation& receive, std::int32_t process, std::uint32_t operation) noexcept;
   [[nodiscard]] static bool write_record(Operation& send) noexcept;
+
+  bool step_tasks() noexcept;
 
   void count_unfinished(int more) noexcept {
     // relaxed, and no read-modify-write: only the endpoint's user writes.
@@ -245,6 +258,8 @@ class Endpoint {
   std::vector<OwnRendezvous> rendezvous_;
   std::size_t next_rendezvous_ = 0;
   Operation* free_ = nullptr;  ///< operations to use again
+  List<Task, &Task::in_endpoint_> tasks_;
+  int disowned_ = 0;  ///< among the unfinished
   std::atomic<int> unfinished_{0};
   std::atomic<bool> attended_{false};     ///< a hint
   std::atomic<Arrival*> inbox_{nullptr};  ///< a stack: the last first
@@ -315,8 +330,10 @@ inline void Endpoint::end_receive(Operation& receive) noexcept {
   const bool freed = receive.freed;
   // release: the payload.
   receive.complete.store(true, std::memory_order_release);
-  if (freed) [[unlikely]]
+  if (freed) [[unlikely]] {
+    --disowned_;
     retire(receive);
+  }
 }
 
 inline bool Endpoint::send_inline(LaneOut& lane, std::uint32_t context, std::uint32_t source, std::int32_t tag, const void* data,

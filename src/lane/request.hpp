@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 namespace plait {
 
@@ -81,13 +82,18 @@ void give_slot(Request& r) noexcept;
 }
 
 /// A new object of a kind of request; null when there is no memory.
-template <class T>
-[[nodiscard]] T* make() noexcept {
+template <class T, class... Arguments>
+[[nodiscard]] T* make(Arguments&&... arguments) noexcept {
   static_assert(std::is_base_of_v<Request, T> && sizeof(T) <= kSlotBytes && alignof(T) <= 64);
   Request* const raw = take_slot();
   if (!raw) return nullptr;
   const std::uint32_t slot = raw->slot;
-  T* const made = new (static_cast<void*>(raw)) T;
+  T* made = nullptr;
+  if constexpr (sizeof...(Arguments) == 0) {
+    made = new (static_cast<void*>(raw)) T;  // without parentheses, which would write zeroes first
+  } else {
+    made = new (static_cast<void*>(raw)) T(std::forward<Arguments>(arguments)...);
+  }
   made->slot = slot;
   return made;
 }

@@ -1,4 +1,4 @@
-// The MPI's own blocking calls that plait serves no other way: collectives, synchronisation of windows and files, making of
+// The MPI's own blocking calls that plait serves no other way: synchronisation of windows and files, making of
 // communicators. What plait has started has to move on while they block.
 #include "mpi/native.hpp"
 
@@ -12,67 +12,10 @@ using plait::mpi::Blocking;
     return PMPI_##NAME ARGUMENTS;                   \
   }
 
-// C is the type of counts, D that of displacements; both end in s where they are arrays.
-#define PLAIT_COLLECTIVES(S, C, D)                                                                                                         \
-  PLAIT_BLOCKING(Bcast##S, (void* buf, C n, MPI_Datatype t, int root, MPI_Comm c), (buf, n, t, root, c))                                   \
-  PLAIT_BLOCKING(Gather##S, (const void* s, C sn, MPI_Datatype st, void* r, C rn, MPI_Datatype rt, int root, MPI_Comm c),                  \
-                 (s, sn, st, r, rn, rt, root, c))                                                                                          \
-  PLAIT_BLOCKING(Gatherv##S,                                                                                                               \
-                 (const void* s, C sn, MPI_Datatype st, void* r, const C rns[], const D ds[], MPI_Datatype rt, int root, MPI_Comm c),      \
-                 (s, sn, st, r, rns, ds, rt, root, c))                                                                                     \
-  PLAIT_BLOCKING(Scatter##S, (const void* s, C sn, MPI_Datatype st, void* r, C rn, MPI_Datatype rt, int root, MPI_Comm c),                 \
-                 (s, sn, st, r, rn, rt, root, c))                                                                                          \
-  PLAIT_BLOCKING(Scatterv##S,                                                                                                              \
-                 (const void* s, const C sns[], const D ds[], MPI_Datatype st, void* r, C rn, MPI_Datatype rt, int root, MPI_Comm c),      \
-                 (s, sns, ds, st, r, rn, rt, root, c))                                                                                     \
-  PLAIT_BLOCKING(Allgather##S, (const void* s, C sn, MPI_Datatype st, void* r, C rn, MPI_Datatype rt, MPI_Comm c),                         \
-                 (s, sn, st, r, rn, rt, c))                                                                                                \
-  PLAIT_BLOCKING(Allgatherv##S, (const void* s, C sn, MPI_Datatype st, void* r, const C rns[], const D ds[], MPI_Datatype rt, MPI_Comm c), \
-                 (s, sn, st, r, rns, ds, rt, c))                                                                                           \
-  PLAIT_BLOCKING(Alltoall##S, (const void* s, C sn, MPI_Datatype st, void* r, C rn, MPI_Datatype rt, MPI_Comm c),                          \
-                 (s, sn, st, r, rn, rt, c))                                                                                                \
-  PLAIT_BLOCKING(                                                                                                                          \
-      Alltoallv##S,                                                                                                                        \
-      (const void* s, const C sns[], const D sds[], MPI_Datatype st, void* r, const C rns[], const D rds[], MPI_Datatype rt, MPI_Comm c),  \
-      (s, sns, sds, st, r, rns, rds, rt, c))                                                                                               \
-  PLAIT_BLOCKING(Alltoallw##S,                                                                                                             \
-                 (const void* s, const C sns[], const D sds[], const MPI_Datatype sts[], void* r, const C rns[], const D rds[],            \
-                  const MPI_Datatype rts[], MPI_Comm c),                                                                                   \
-                 (s, sns, sds, sts, r, rns, rds, rts, c))                                                                                  \
-  PLAIT_BLOCKING(Reduce##S, (const void* s, void* r, C n, MPI_Datatype t, MPI_Op op, int root, MPI_Comm c), (s, r, n, t, op, root, c))     \
-  PLAIT_BLOCKING(Allreduce##S, (const void* s, void* r, C n, MPI_Datatype t, MPI_Op op, MPI_Comm c), (s, r, n, t, op, c))                  \
-  PLAIT_BLOCKING(Reduce_scatter##S, (const void* s, void* r, const C ns[], MPI_Datatype t, MPI_Op op, MPI_Comm c), (s, r, ns, t, op, c))   \
-  PLAIT_BLOCKING(Reduce_scatter_block##S, (const void* s, void* r, C n, MPI_Datatype t, MPI_Op op, MPI_Comm c), (s, r, n, t, op, c))       \
-  PLAIT_BLOCKING(Scan##S, (const void* s, void* r, C n, MPI_Datatype t, MPI_Op op, MPI_Comm c), (s, r, n, t, op, c))                       \
-  PLAIT_BLOCKING(Exscan##S, (const void* s, void* r, C n, MPI_Datatype t, MPI_Op op, MPI_Comm c), (s, r, n, t, op, c))                     \
-  PLAIT_BLOCKING(Neighbor_allgather##S, (const void* s, C sn, MPI_Datatype st, void* r, C rn, MPI_Datatype rt, MPI_Comm c),                \
-                 (s, sn, st, r, rn, rt, c))                                                                                                \
-  PLAIT_BLOCKING(Neighbor_allgatherv##S,                                                                                                   \
-                 (const void* s, C sn, MPI_Datatype st, void* r, const C rns[], const D ds[], MPI_Datatype rt, MPI_Comm c),                \
-                 (s, sn, st, r, rns, ds, rt, c))                                                                                           \
-  PLAIT_BLOCKING(Neighbor_alltoall##S, (const void* s, C sn, MPI_Datatype st, void* r, C rn, MPI_Datatype rt, MPI_Comm c),                 \
-                 (s, sn, st, r, rn, rt, c))                                                                                                \
-  PLAIT_BLOCKING(                                                                                                                          \
-      Neighbor_alltoallv##S,                                                                                                               \
-      (const void* s, const C sns[], const D sds[], MPI_Datatype st, void* r, const C rns[], const D rds[], MPI_Datatype rt, MPI_Comm c),  \
-      (s, sns, sds, st, r, rns, rds, rt, c))                                                                                               \
-  PLAIT_BLOCKING(Neighbor_alltoallw##S,                                                                                                    \
-                 (const void* s, const C sns[], const MPI_Aint sds[], const MPI_Datatype sts[], void* r, const C rns[],                    \
-                  const MPI_Aint rds[], const MPI_Datatype rts[], MPI_Comm c),                                                             \
-                 (s, sns, sds, sts, r, rns, rds, rts, c))
-
-PLAIT_BLOCKING(Barrier, (MPI_Comm c), (c))
-PLAIT_COLLECTIVES(, int, int)
-#if MPI_VERSION >= 4
-PLAIT_COLLECTIVES(_c, MPI_Count, MPI_Aint)
-#endif
-
 // ---- communicators
 
 PLAIT_BLOCKING(Comm_create, (MPI_Comm c, MPI_Group g, MPI_Comm* made), (c, g, made))
 PLAIT_BLOCKING(Comm_create_group, (MPI_Comm c, MPI_Group g, int tag, MPI_Comm* made), (c, g, tag, made))
-PLAIT_BLOCKING(Comm_split, (MPI_Comm c, int color, int key, MPI_Comm* made), (c, color, key, made))
-PLAIT_BLOCKING(Comm_split_type, (MPI_Comm c, int type, int key, MPI_Info info, MPI_Comm* made), (c, type, key, info, made))
 PLAIT_BLOCKING(Intercomm_create, (MPI_Comm c, int leader, MPI_Comm peers, int remote, int tag, MPI_Comm* made),
                (c, leader, peers, remote, tag, made))
 PLAIT_BLOCKING(Intercomm_merge, (MPI_Comm c, int high, MPI_Comm* made), (c, high, made))

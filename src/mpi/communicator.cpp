@@ -1,8 +1,10 @@
-// The exported functions that make and free communicators, where streams are concerned.
+// The exported functions that make, free and describe communicators, where streams and threads are concerned.
 #include "mpi/communicator.hpp"
 
 #include <vector>
 
+#include "mpi/native.hpp"
+#include "mpi/threads.hpp"
 #include "stream/stream.hpp"
 
 namespace plait::mpi {
@@ -10,8 +12,13 @@ namespace {
 
 using stream::Communicator;
 
-/// A duplicate keeps the streams.
-void duplicate(const Communicator& c, MPI_Comm* newcomm) {
+/// A duplicate keeps the streams, or the threads.
+void duplicate(Communicator& c, MPI_Comm* newcomm, stream::Call call) {
+  require(newcomm, MPI_ERR_ARG);
+  if (threadcomm::is_threadcomm(c)) {
+    *newcomm = threadcomm::duplicate(threadcomm::rank_of(c), call).handle;
+    return;
+  }
   std::vector<int> streams;
   streams.reserve(c.locals.size());
   for (const stream::Local& l : c.locals) streams.push_back(l.stream);
@@ -20,6 +27,12 @@ void duplicate(const Communicator& c, MPI_Comm* newcomm) {
 
 int release(MPI_Comm* comm, int (*native)(MPI_Comm*)) {
   Communicator* const c = comm ? stream::find_communicator(*comm) : nullptr;
+  if (c && threadcomm::is_threadcomm(*c)) {
+    return on(*comm, [&] {
+      threadcomm::free_rank(threadcomm::rank_of(*c));
+      *comm = MPI_COMM_NULL;
+    });
+  }
   if (c) stream::destroy_communicator(*c);
   return native(comm);
 }
@@ -29,22 +42,52 @@ int release(MPI_Comm* comm, int (*native)(MPI_Comm*)) {
 
 #pragma GCC visibility push(default)
 
+using plait::mpi::handle_of;
 using plait::mpi::on;
+using plait::mpi::threads;
+using plait::stream::Call;
 using plait::stream::Communicator;
 using plait::stream::find_communicator;
+using plait::threadcomm::rank_of;
+
+#define PLAIT_CALLER __builtin_return_address(0)
+
+extern "C" int MPI_Comm_rank(MPI_Comm comm, int* rank) {
+  Communicator* const c = threads(comm);
+  if (!c) return PMPI_Comm_rank(comm, rank);
+  return on(comm, [&] { *rank = rank_of(*c).rank; });
+}
+
+extern "C" int MPI_Comm_size(MPI_Comm comm, int* size) {
+  Communicator* const c = threads(comm);
+  if (!c) return PMPI_Comm_size(comm, size);
+  return on(comm, [&] { *size = rank_of(*c).size; });
+}
+
+extern "C" int MPI_Comm_compare(MPI_Comm one, MPI_Comm other, int* result) {
+  Communicator* const a = threads(one);
+  Communicator* const b = threads(other);
+  if (!a && !b) return PMPI_Comm_compare(one, other, result);
+  return on(one, [&] {
+    plait::mpi::require(result, MPI_ERR_ARG);
+    *result = a && b ? plait::threadcomm::compare(rank_of(*a), rank_of(*b)) : MPI_UNEQUAL;
+  });
+}
 
 extern "C" int MPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
-  const Communicator* const c = find_communicator(comm);
-  if (!c) return PMPI_Comm_dup(comm, newcomm);
-  return on(comm, [&] { plait::mpi::duplicate(*c, newcomm); });
+  Communicator* const c = find_communicator(comm);
+  if (!c) return plait::mpi::blocking([&] { return PMPI_Comm_dup(comm, newcomm); });
+  const Call call{"MPI_Comm_dup", PLAIT_CALLER};
+  return on(comm, [&] { plait::mpi::duplicate(*c, newcomm, call); });
 }
 
 extern "C" int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
-  const Communicator* const c = find_communicator(comm);
-  if (!c) return PMPI_Comm_dup_with_info(comm, info, newcomm);
+  Communicator* const c = find_communicator(comm);
+  if (!c) return plait::mpi::blocking([&] { return PMPI_Comm_dup_with_info(comm, info, newcomm); });
+  const Call call{"MPI_Comm_dup_with_info", PLAIT_CALLER};
   return on(comm, [&] {
-    plait::mpi::duplicate(*c, newcomm);
-    plait::layout::check(PMPI_Comm_set_info(*newcomm, info));
+    plait::mpi::duplicate(*c, newcomm, call);
+    if (!plait::threadcomm::is_threadcomm(*c)) plait::layout::check(PMPI_Comm_set_info(*newcomm, info));
   });
 }
 
@@ -59,6 +102,27 @@ extern "C" int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* n
   return plait::mpi::report_on(comm, MPI_ERR_UNSUPPORTED_OPERATION);
 }
 #endif
+
+extern "C" int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
+  Communicator* const c = threads(comm);
+  if (!c) return plait::mpi::blocking([&] { return PMPI_Comm_split(comm, color, key, newcomm); });
+  const Call call{"MPI_Comm_split", PLAIT_CALLER};
+  return on(comm, [&] {
+    plait::mpi::require(newcomm && (color >= 0 || color == MPI_UNDEFINED), MPI_ERR_ARG);
+    *newcomm = handle_of(plait::threadcomm::split(rank_of(*c), color, key, call));
+  });
+}
+
+extern "C" int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm* newcomm) {
+  Communicator* const c = threads(comm);
+  if (!c) return plait::mpi::blocking([&] { return PMPI_Comm_split_type(comm, type, key, info, newcomm); });
+  const Call call{"MPI_Comm_split_type", PLAIT_CALLER};
+  return on(comm, [&] {
+    plait::mpi::require(newcomm, MPI_ERR_ARG);
+    plait::mpi::require(type == MPI_COMM_TYPE_SHARED || type == MPI_UNDEFINED, MPI_ERR_UNSUPPORTED_OPERATION);
+    *newcomm = handle_of(plait::threadcomm::split_by_node(rank_of(*c), type == MPI_UNDEFINED, key, call));
+  });
+}
 
 extern "C" int MPI_Comm_free(MPI_Comm* comm) { return plait::mpi::release(comm, PMPI_Comm_free); }
 

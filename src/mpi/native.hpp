@@ -9,30 +9,7 @@
 
 namespace plait::mpi {
 
-/// Around a call of the MPI's that may block. MPI wants all that was started to move on while any call blocks: if there is
-/// something of plait's, a thread of its own moves it meanwhile.
-class Blocking {
- public:
-  Blocking() noexcept {
-    if (lane::endpoints_exist()) [[unlikely]]
-      begin();
-  }
-  ~Blocking() {
-    if (helped_) [[unlikely]]
-      stream::release_helper();
-  }
-  Blocking(const Blocking&) = delete;
-  Blocking& operator=(const Blocking&) = delete;
-
- private:
-  void begin() noexcept {
-    transport::flush_network();
-    helped_ = lane::any_neglected() && stream::engage_helper();
-  }
-
-  bool helped_ = false;
-  transport::Gate gate_;
-};
+using stream::Blocking;
 
 /// Around one that asks and comes back: programs that ask again and again wait no less than those that block.
 void move_meanwhile() noexcept;

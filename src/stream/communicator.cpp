@@ -7,6 +7,7 @@
 #include <mutex>
 #include <numeric>
 #include <system_error>
+#include <utility>
 
 #include "lane/idle.hpp"
 #include "lane/remote.hpp"
@@ -30,6 +31,8 @@ namespace {
 
 std::mutex table_lock;
 
+}  // namespace
+
 void enter(Communicator& c) {
   const std::lock_guard guard(table_lock);
   Table* table = current.load(std::memory_order_relaxed);
@@ -51,6 +54,8 @@ void leave(Communicator& c) noexcept {
   current.load(std::memory_order_relaxed)->erase(to_bits(c.handle));
   communicators.fetch_sub(1, std::memory_order_relaxed);
 }
+
+namespace {
 
 // ---- making
 
@@ -117,19 +122,19 @@ bool all_agree(MPI_Comm comm, bool here) {
   return all == 1;
 }
 
-void number_endpoints(Communicator& c, const std::vector<int>& counts) {
-  c.first.resize(counts.size() + 1);
+void number_endpoints(Communicator& c, Members& members, const std::vector<int>& counts) {
+  members.first.resize(counts.size() + 1);
   for (std::size_t r = 0; r < counts.size(); ++r) {
-    c.first[r + 1] = c.first[r] + static_cast<std::uint32_t>(counts[r]);
-    c.peers.resize(c.first[r + 1]);
+    members.first[r + 1] = members.first[r] + static_cast<std::uint32_t>(counts[r]);
   }
+  members.peers.resize(members.first.back());
   auto rank_of = std::make_shared<std::vector<std::uint32_t>>();
   for (std::size_t r = 0; r < counts.size() && c.multiplex; ++r) {
     rank_of->insert(rank_of->end(), static_cast<std::size_t>(counts[r]), static_cast<std::uint32_t>(r));
   }
   for (std::size_t i = 0; i < c.locals.size(); ++i) {
-    c.locals[i].number = c.first[static_cast<std::size_t>(c.rank)] + static_cast<std::uint32_t>(i);
-    c.locals[i].lanes.resize(c.peers.size());
+    c.locals[i].number = members.first[static_cast<std::size_t>(c.rank)] + static_cast<std::uint32_t>(i);
+    c.locals[i].lanes.resize(members.peers.size());
     if (c.multiplex) c.locals[i].context->rank_of = rank_of;
   }
 }
@@ -184,13 +189,13 @@ std::vector<int> find_processes(const Communicator& c) {
 }
 
 /// How to reach every endpoint. False if one cannot be reached.
-bool find_ways(Communicator& c, const std::vector<Card>& cards) {
+bool find_ways(const Communicator& c, Members& members, const std::vector<Card>& cards) {
   const std::vector<char> neighbours = find_neighbours(c, cards);
   const std::vector<int> processes = find_processes(c);
   bool all = true;
   for (std::size_t r = 0; r < neighbours.size(); ++r) {
     for (std::uint32_t i = c.first[r]; i < c.first[r + 1]; ++i) {
-      c.peers[i] = {{cards[i].region.pid, cards[i].offset}, neighbours[r] ? -1 : processes[r], cards[i].context};
+      members.peers[i] = {{cards[i].region.pid, cards[i].offset}, neighbours[r] ? -1 : processes[r], cards[i].context};
     }
     if (neighbours[r]) continue;
     const bool can = world() != MPI_COMM_NULL && processes[r] != MPI_UNDEFINED;
@@ -225,6 +230,8 @@ void set_world(std::vector<MPI_Comm> duplicates, bool serialized) {
 
 MPI_Comm world() noexcept { return own_worlds().empty() ? MPI_COMM_NULL : own_worlds().front(); }
 
+bool world_is_serialized() noexcept { return world_serialized.load(std::memory_order_relaxed); }
+
 void close_world() noexcept {
   transport::close_packets();
   transport::set_pollers(transport::Pollers::none, MPI_COMM_NULL);
@@ -232,7 +239,7 @@ void close_world() noexcept {
   own_worlds().clear();
 }
 
-MPI_Comm create_communicator(MPI_Comm parent, std::span<const int> streams, bool multiplex) {
+std::unique_ptr<Communicator> build_communicator(MPI_Comm parent, std::span<const int> streams, bool multiplex, MPI_Comm* ordinary) {
   Draft draft;
   Communicator& c = *draft.made;
   int inter = 0;
@@ -263,31 +270,43 @@ MPI_Comm create_communicator(MPI_Comm parent, std::span<const int> streams, bool
   if (std::ranges::find(counts, -1) != counts.end()) throw MPIError{error != MPI_SUCCESS ? error : MPI_ERR_OTHER, false};
   const bool none = std::ranges::all_of(streams, [](int s) { return s == MPIX_STREAM_NULL; });
   if (all_agree(c.handle, none)) {
-    MPI_Comm ordinary = c.handle;
-    c.handle = MPI_COMM_NULL;
-    return ordinary;
+    *ordinary = std::exchange(c.handle, MPI_COMM_NULL);
+    return nullptr;
   }
-  number_endpoints(c, counts);
+  const auto members = std::make_shared<Members>();
+  number_endpoints(c, *members, counts);
+  c.set_members(members);
   const std::vector<Card> cards = exchange_cards(c, counts);
-  if (!all_agree(c.handle, find_ways(c, cards))) throw MPIError{MPI_ERR_UNSUPPORTED_OPERATION, false};
+  if (!all_agree(c.handle, find_ways(c, *members, cards))) throw MPIError{MPI_ERR_UNSUPPORTED_OPERATION, false};
   share_load(c, cards);
   for (Local& l : c.locals) {
     if (Stream* const s = find(l.stream)) ++s->communicators;
   }
-  enter(c);
+  return std::move(draft.made);
+}
+
+MPI_Comm create_communicator(MPI_Comm parent, std::span<const int> streams, bool multiplex) {
+  MPI_Comm ordinary = MPI_COMM_NULL;
+  Draft draft;
+  draft.made = build_communicator(parent, streams, multiplex, &ordinary);
+  if (!draft.made) return ordinary;
+  enter(*draft.made);
   return draft.made.release()->handle;
+}
+
+void detach(Local& l) noexcept {
+  if (Stream* const s = find(l.stream)) --s->communicators;
+  const lane::Use use(*l.endpoint);
+  l.endpoint->discard(*l.context);
+  l.context->handle = 0;
+  l.context->freed = true;
+  if (l.context->operations == 0) lane::delete_context(*l.context);
+  l.context = nullptr;
 }
 
 void destroy_communicator(Communicator& c) noexcept {
   leave(c);
-  for (Local& l : c.locals) {
-    if (Stream* const s = find(l.stream)) --s->communicators;
-    const lane::Use use(*l.endpoint);
-    l.endpoint->discard(*l.context);
-    l.context->handle = 0;
-    l.context->freed = true;
-    if (l.context->operations == 0) lane::delete_context(*l.context);
-  }
+  for (Local& l : c.locals) detach(l);
   delete &c;
 }
 

@@ -14,17 +14,6 @@ namespace {
 /// So many messages that wait unasked are named.
 constexpr int kNamed = 8;
 
-std::string name_of(const lane::Context& context) {
-  if (!context.handle) return "a communicator that was freed";
-  char name[MPI_MAX_OBJECT_NAME] = {};
-  int length = 0;
-  PMPI_Comm_get_name(from_bits<MPI_Comm>(context.handle), name, &length);
-  if (length > 0) return std::string("communicator ") + name;
-  char number[32];
-  std::snprintf(number, sizeof number, "communicator %#jx", static_cast<std::uintmax_t>(context.handle));
-  return number;
-}
-
 std::string rank_text(const lane::Context& context, std::uint32_t source) {
   return "rank " + std::to_string(context.rank_of ? (*context.rank_of)[source] : source);
 }
@@ -44,6 +33,17 @@ std::string unexpected(const lane::Context& context) {
 }
 
 }  // namespace
+
+std::string name_of(const lane::Context& context) {
+  if (!context.handle) return "a communicator that was freed";
+  char name[MPI_MAX_OBJECT_NAME] = {};
+  int length = 0;
+  PMPI_Comm_get_name(from_bits<MPI_Comm>(context.handle), name, &length);
+  if (length > 0) return std::string("communicator ") + name;
+  char number[32];
+  std::snprintf(number, sizeof number, "communicator %#jx", static_cast<std::uintmax_t>(context.handle));
+  return number;
+}
 
 void describe(const lane::Operation& o, std::string& text) {
   const lane::Context& context = *o.context;
@@ -72,6 +72,10 @@ void tell_hang(Call call, int requests, double limit, const std::function<std::s
 }
 
 void Hang::bark(Call call) const noexcept {
+  if (text_) {
+    tell_hang(call, 0, watchdog_->seconds(), *text_);
+    return;
+  }
   tell_hang(call, 0, watchdog_->seconds(), [this] {
     std::string what;
     if (operation_) {

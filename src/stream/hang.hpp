@@ -12,6 +12,9 @@
 
 namespace plait::stream {
 
+/// "communicator halo", or its number where it has no name.
+[[nodiscard]] std::string name_of(const lane::Context& context);
+
 /// "a receive from rank 3 with tag 7 on communicator MPI_COMM_WORLD".
 void describe(const lane::Operation& operation, std::string& text);
 
@@ -23,6 +26,9 @@ class Hang {
   explicit Hang(const lane::Operation& operation) noexcept : operation_(&operation), context_(operation.context) {}
   /// A probe.
   Hang(const lane::Context& context, const Envelope& envelope) noexcept : context_(&context), envelope_(&envelope) {}
+
+  /// Anything else, which can say what it is.
+  Hang(const lane::Context& context, const std::function<std::string()>& text) noexcept : context_(&context), text_(&text) {}
 
   /// Now and then while waiting.
   void check(Call call) noexcept {
@@ -36,6 +42,7 @@ class Hang {
   const lane::Operation* operation_ = nullptr;
   const lane::Context* context_;
   const Envelope* envelope_ = nullptr;
+  const std::function<std::string()>* text_ = nullptr;
   std::optional<Watchdog> watchdog_;
 };
 

@@ -2,6 +2,9 @@
 // computing. There is at most one; it sleeps while nobody has engaged it. Any thread.
 #pragma once
 
+#include "lane/endpoint.hpp"
+#include "transport/packets.hpp"
+
 namespace plait::stream {
 
 /// Has all unfinished operations moved on until released. False where no thread can be had.
@@ -19,5 +22,30 @@ void count_windows(int more) noexcept;
 
 /// Before the MPI is finalized.
 void stop_helper() noexcept;
+
+/// Around a call of the MPI's that may block. MPI wants all that was started to move on while any call blocks: if there is
+/// something of plait's, a thread of its own moves it meanwhile.
+class Blocking {
+ public:
+  Blocking() noexcept {
+    if (lane::endpoints_exist()) [[unlikely]]
+      begin();
+  }
+  ~Blocking() {
+    if (helped_) [[unlikely]]
+      release_helper();
+  }
+  Blocking(const Blocking&) = delete;
+  Blocking& operator=(const Blocking&) = delete;
+
+ private:
+  void begin() noexcept {
+    transport::flush_network();
+    helped_ = lane::any_neglected() && engage_helper();
+  }
+
+  bool helped_ = false;
+  transport::Gate gate_;
+};
 
 }  // namespace plait::stream

@@ -99,7 +99,7 @@ int free_request(Request& r) noexcept {
   if ((o.persistent && !o.active) || o.complete.load(std::memory_order_acquire)) {
     o.endpoint->retire(o);
   } else {
-    o.freed = true;
+    o.endpoint->disown(o);
   }
   return MPI_SUCCESS;
 }
@@ -182,8 +182,9 @@ constexpr RequestKind kMessage{};
 // ---- starting
 
 Local& local_of(Communicator& c, int index) {
+  // Without any it is a thread communicator's, used by a thread that is no rank.
   if (index != 0 || c.locals.empty()) [[unlikely]]
-    require(index >= 0 && static_cast<std::size_t>(index) < c.locals.size(), MPI_ERR_ARG);
+    require(index >= 0 && static_cast<std::size_t>(index) < c.locals.size(), c.locals.empty() ? MPI_ERR_COMM : MPI_ERR_ARG);
   return c.locals[static_cast<std::size_t>(index)];
 }
 
@@ -380,6 +381,11 @@ void wait_long(Operation& o, Call call) {
   wait_until(*o.endpoint, call, [&] { return o.complete.load(std::memory_order_acquire); }, Hang(o));
 }
 
+void wait_until(Endpoint& endpoint, const lane::Context& context, Call call, const std::function<bool()>& over,
+                const std::function<std::string()>& waits_for) {
+  wait_until(endpoint, call, [&] { return over(); }, Hang(context, waits_for));
+}
+
 // ---- sending
 
 namespace {
@@ -402,7 +408,7 @@ Request& start_send(Communicator& c, int local_index, const void* buffer, MPI_Co
     return completed_request();
   }
   if (mode != Mode::buffered) return o;
-  o.freed = true;  // it is complete for the program; the copy goes when it can
+  local.endpoint->disown(o);  // it is complete for the program; the copy goes when it can
   return completed_request();
 }
 
@@ -454,7 +460,7 @@ void start_buffered(Operation& persistent) {
   once.source = persistent.source;
   once.tag = persistent.tag;
   take_data(once);
-  once.freed = true;
+  endpoint.disown(once);
   endpoint.start_send(once);
   persistent.complete.store(true, std::memory_order_relaxed);
 }

@@ -5,6 +5,8 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <functional>
+#include <string>
 
 #include "lane/operation.hpp"
 #include "stream/stream.hpp"
@@ -96,6 +98,10 @@ void wait_long(lane::Operation& operation, Call call);
   if (!operation.complete.load(std::memory_order_acquire)) wait_long(operation, call);
   return retire(operation, status);
 }
+
+/// Waits at an endpoint for anything else. `waits_for` is for the watchdog.
+void wait_until(lane::Endpoint& endpoint, const lane::Context& context, Call call, const std::function<bool()>& over,
+                const std::function<std::string()>& waits_for);
 
 /// Progress of everything that belongs to no stream.
 bool progress_shared() noexcept;

@@ -47,6 +47,7 @@ extern std::atomic<Request*> completed_one;
   lane::Operation* const o = endpoint.used_operation();
   if (!o) [[unlikely]]
     return nullptr;
+  o->kind = &kOperation;
   o->context = local.context;
   ++local.context->operations;
   o->memory.at = static_cast<std::byte*>(buffer);

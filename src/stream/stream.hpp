@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "lane/context.hpp"
@@ -53,15 +54,24 @@ struct Local {
   std::vector<lane::LaneOut*> lanes;  ///< by peer, made at first use
 };
 
+/// The endpoints of a communicator, numbered through: those of rank r from first[r] to first[r + 1]. It does not change.
+struct Members {
+  std::vector<std::uint32_t> first;
+  std::vector<Peer> peers;
+};
+
+/// What find_communicator gives. Where threads are ranks, each has its own.
 struct Communicator {
   MPI_Comm handle = MPI_COMM_NULL;
   int rank = 0;
   int size = 0;
   bool multiplex = false;
-  /// Endpoints are numbered through: those of rank r from first[r] to first[r + 1].
-  std::vector<std::uint32_t> first;
-  std::vector<Peer> peers;
+  std::shared_ptr<const Members> members;
+  std::span<const std::uint32_t> first;  ///< of the members
+  std::span<const Peer> peers;           ///< of the members
   std::vector<Local> locals;
+  /// Where threads are ranks: that of the calling thread, or one without locals if it is none of them. Null elsewhere.
+  Communicator* (*of_thread)(Communicator&) noexcept = nullptr;
 
   [[nodiscard]] std::uint32_t streams_of(int r) const noexcept {
     return first[static_cast<std::size_t>(r) + 1] - first[static_cast<std::size_t>(r)];
@@ -72,7 +82,23 @@ struct Communicator {
       known = peers[to].process < 0 ? &from.endpoint->lane_to(peers[to].address) : &from.endpoint->lane_to_process(peers[to].process);
     return *known;
   }
+  void set_members(std::shared_ptr<const Members> m) noexcept {
+    members = std::move(m);
+    first = members->first;
+    peers = members->peers;
+  }
 };
+
+/// What create_communicator makes, as yet unknown to find_communicator and with a handle that is the caller's to free.
+/// Its Locals are those of `streams`, which know that they are attached. Null where no process brings a stream: then
+/// `ordinary` is the communicator. Collective over `parent`.
+[[nodiscard]] std::unique_ptr<Communicator> build_communicator(MPI_Comm parent, std::span<const int> streams, bool multiplex,
+                                                               MPI_Comm* ordinary);
+/// Makes it known. Throws std::bad_alloc.
+void enter(Communicator& communicator);
+void leave(Communicator& communicator) noexcept;
+/// Frees what a Local has.
+void detach(Local& local) noexcept;
 
 /// Collective over `parent`. Each process brings its streams, by handle; MPIX_STREAM_NULL for none. Returns the MPI's error
 /// code, which it has reported; where all processes bring no stream, the new communicator is an ordinary one.
@@ -84,6 +110,7 @@ struct Communicator {
 void set_world(std::vector<MPI_Comm> duplicates, bool serialized);
 /// The first of them, or MPI_COMM_NULL.
 [[nodiscard]] MPI_Comm world() noexcept;
+[[nodiscard]] bool world_is_serialized() noexcept;
 void close_world() noexcept;
 
 /// Before the MPI frees it.
@@ -91,5 +118,13 @@ void destroy_communicator(Communicator& communicator) noexcept;
 
 /// MPI_TAG_UB, known once there is a communicator. relaxed.
 extern std::atomic<int> tag_limit;
+
+/// Null for an ordinary one.
+[[nodiscard]] inline Communicator* find_communicator(MPI_Comm handle) noexcept {
+  if (!communicators_exist()) [[likely]]
+    return nullptr;
+  Communicator* const c = look_up(handle);
+  return c && c->of_thread ? c->of_thread(*c) : c;
+}
 
 }  // namespace plait::stream

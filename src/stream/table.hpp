@@ -63,10 +63,8 @@ extern std::atomic<int> communicators;
 
 [[nodiscard]] inline bool communicators_exist() noexcept { return communicators.load(std::memory_order_relaxed) != 0; }
 
-/// Null for an ordinary one.
-[[nodiscard]] inline Communicator* find_communicator(MPI_Comm handle) noexcept {
-  if (!communicators_exist()) [[likely]]
-    return nullptr;
+/// What stands behind a handle; null for an ordinary communicator. Only where there are some.
+[[nodiscard]] inline Communicator* look_up(MPI_Comm handle) noexcept {
   // acquire: the table's slots.
   return current.load(std::memory_order_acquire)->find(to_bits(handle));
 }

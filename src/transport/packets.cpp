@@ -601,10 +601,13 @@ void poll_mpi() noexcept {
 }
 
 void poll_mpi_as_asked() noexcept {
-  const Gate serial;
+  // A thread that is inside moves what there is, and may stay for long.
+  const bool gated = Gate::needed_.load(std::memory_order_relaxed);
+  if (gated && !gate.try_lock()) return;
   int flag = 0;
   // Not on MPI_COMM_SELF: MPICH moves nothing then.
   static_cast<void>(PMPI_Iprobe(MPI_ANY_SOURCE, kPollTag, polled == MPI_COMM_NULL ? MPI_COMM_WORLD : polled, &flag, MPI_STATUS_IGNORE));
+  if (gated) gate.unlock();
 }
 
 void Gate::lock() noexcept {
@@ -613,11 +616,13 @@ void Gate::lock() noexcept {
 }
 void Gate::unlock() noexcept { gate.unlock(); }
 
+void need_gate() noexcept { Gate::needed_.store(true, std::memory_order_relaxed); }
+
 void open_packets(const std::vector<MPI_Comm>& channels, const Sink& sink, bool serialized) {
   static std::mutex once;
   const std::lock_guard guard(once);
   if (network()) return;
-  Gate::needed_.store(serialized, std::memory_order_relaxed);
+  if (serialized) need_gate();
   // Never destroyed: exit handlers may still use it.
   network_in_use.store(new Packets(channels, sink), std::memory_order_release);
 }

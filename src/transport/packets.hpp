@@ -28,6 +28,9 @@ enum class Pollers : std::uint8_t { none, this_one, all };
 /// `comm`: on which nobody sends.
 void set_pollers(Pollers pollers, MPI_Comm comm) noexcept;
 
+/// The MPI lets only one thread in at a time, and from now on several may want to: there has to be a Gate.
+void need_gate() noexcept;
+
 /// Where the MPI lets only one thread in at a time: held in every call of the MPI's that may meet another thread's.
 class Gate {
  public:
@@ -44,7 +47,8 @@ class Gate {
   Gate& operator=(const Gate&) = delete;
 
  private:
-  friend void open_packets(const std::vector<MPI_Comm>& channels, const Sink& sink, bool serialized);
+  friend void need_gate() noexcept;
+  friend void poll_mpi_as_asked() noexcept;
   void lock() noexcept;
   void unlock() noexcept;
   static std::atomic<bool> needed_;

@@ -1,0 +1,211 @@
+// The arguments of collective calls on thread communicators, checked and put into the form that the algorithms take. Each
+// function returns what makes the algorithm of the call.
+#pragma once
+
+#include <mpi.h>
+
+#include <type_traits>
+
+#include "mpi/error.hpp"
+#include "threadcomm/algorithms.hpp"
+#include "threadcomm/topology.hpp"
+
+namespace plait::mpi::collective {
+
+using stream::memory_of;
+using threadcomm::Blocks;
+using threadcomm::Collective;
+using threadcomm::Rank;
+using threadcomm::Reduction;
+
+inline void check_root(const Rank& rank, int root) { require(root >= 0 && root < rank.size, MPI_ERR_ROOT); }
+
+/// `count` elements for each rank.
+inline Blocks blocks(const void* at, MPI_Count count, MPI_Datatype type) {
+  static_cast<void>(memory_of(nullptr, count, type));
+  Blocks b;
+  b.at = at;
+  b.count = count;
+  b.type = type;
+  b.extent = threadcomm::extent_of(type);
+  return b;
+}
+
+template <class C, class D>
+Blocks blocks(int n, const void* at, const C* counts, const D* displacements, MPI_Datatype type) {
+  require((counts && displacements) || n == 0, MPI_ERR_ARG);
+  Blocks b = blocks(at, 0, type);
+  b.counts = counts;
+  b.displacements = displacements;
+  b.large = !std::is_same_v<C, int>;
+  b.wide = !std::is_same_v<D, int>;
+  for (int i = 0; i < n; ++i) require(counts[i] >= 0, MPI_ERR_COUNT);
+  return b;
+}
+
+template <class C, class D>
+Blocks blocks(int n, const void* at, const C* counts, const D* displacements, const MPI_Datatype* types) {
+  require((counts && displacements && types) || n == 0, MPI_ERR_ARG);
+  Blocks b;
+  b.at = at;
+  b.counts = counts;
+  b.displacements = displacements;
+  b.types = types;
+  b.large = !std::is_same_v<C, int>;
+  b.wide = !std::is_same_v<D, int>;
+  for (int i = 0; i < n; ++i) static_cast<void>(memory_of(nullptr, counts[i], types[i]));
+  return b;
+}
+
+inline lane::Memory unless_in_place(const void* at, MPI_Count count, MPI_Datatype type) {
+  return at == MPI_IN_PLACE ? lane::Memory{} : memory_of(at, count, type);
+}
+
+// ---- moving
+
+inline auto Barrier(Rank&) {
+  return [](Collective& c) { return threadcomm::barrier(c); };
+}
+
+inline auto Bcast(Rank& rank, void* buf, MPI_Count n, MPI_Datatype t, int root) {
+  check_root(rank, root);
+  return [data = memory_of(buf, n, t), root](Collective& c) { return threadcomm::broadcast(c, data, root); };
+}
+
+inline auto gather(Rank& rank, const void* s, MPI_Count sn, MPI_Datatype st, Blocks all, int root) {
+  const bool in_place = s == MPI_IN_PLACE;
+  require(!in_place || rank.rank == root, MPI_ERR_BUFFER);
+  return
+      [mine = unless_in_place(s, sn, st), all, root, in_place](Collective& c) { return threadcomm::gather(c, mine, all, root, in_place); };
+}
+inline auto Gather(Rank& rank, const void* s, MPI_Count sn, MPI_Datatype st, void* r, MPI_Count rn, MPI_Datatype rt, int root) {
+  check_root(rank, root);
+  return gather(rank, s, sn, st, rank.rank == root ? blocks(r, rn, rt) : Blocks{}, root);
+}
+template <class C, class D>
+auto Gatherv(Rank& rank, const void* s, MPI_Count sn, MPI_Datatype st, void* r, const C* rns, const D* ds, MPI_Datatype rt, int root) {
+  check_root(rank, root);
+  return gather(rank, s, sn, st, rank.rank == root ? blocks(rank.size, r, rns, ds, rt) : Blocks{}, root);
+}
+
+inline auto scatter(Rank& rank, Blocks all, void* r, MPI_Count rn, MPI_Datatype rt, int root) {
+  const bool in_place = r == MPI_IN_PLACE;
+  require(!in_place || rank.rank == root, MPI_ERR_BUFFER);
+  return
+      [all, mine = unless_in_place(r, rn, rt), root, in_place](Collective& c) { return threadcomm::scatter(c, all, mine, root, in_place); };
+}
+inline auto Scatter(Rank& rank, const void* s, MPI_Count sn, MPI_Datatype st, void* r, MPI_Count rn, MPI_Datatype rt, int root) {
+  check_root(rank, root);
+  return scatter(rank, rank.rank == root ? blocks(s, sn, st) : Blocks{}, r, rn, rt, root);
+}
+template <class C, class D>
+auto Scatterv(Rank& rank, const void* s, const C* sns, const D* ds, MPI_Datatype st, void* r, MPI_Count rn, MPI_Datatype rt, int root) {
+  check_root(rank, root);
+  return scatter(rank, rank.rank == root ? blocks(rank.size, s, sns, ds, st) : Blocks{}, r, rn, rt, root);
+}
+
+inline auto allgather(const void* s, MPI_Count sn, MPI_Datatype st, Blocks all) {
+  const bool in_place = s == MPI_IN_PLACE;
+  return [mine = unless_in_place(s, sn, st), all, in_place](Collective& c) { return threadcomm::allgather(c, mine, all, in_place); };
+}
+inline auto Allgather(Rank&, const void* s, MPI_Count sn, MPI_Datatype st, void* r, MPI_Count rn, MPI_Datatype rt) {
+  return allgather(s, sn, st, blocks(r, rn, rt));
+}
+template <class C, class D>
+auto Allgatherv(Rank& rank, const void* s, MPI_Count sn, MPI_Datatype st, void* r, const C* rns, const D* ds, MPI_Datatype rt) {
+  return allgather(s, sn, st, blocks(rank.size, r, rns, ds, rt));
+}
+
+inline auto alltoall(Blocks from, Blocks to, bool in_place) {
+  return [from, to, in_place](Collective& c) { return threadcomm::alltoall(c, from, to, in_place); };
+}
+inline auto Alltoall(Rank&, const void* s, MPI_Count sn, MPI_Datatype st, void* r, MPI_Count rn, MPI_Datatype rt) {
+  const bool in_place = s == MPI_IN_PLACE;
+  return alltoall(in_place ? Blocks{} : blocks(s, sn, st), blocks(r, rn, rt), in_place);
+}
+template <class C, class D>
+auto Alltoallv(Rank& rank, const void* s, const C* sns, const D* sds, MPI_Datatype st, void* r, const C* rns, const D* rds,
+               MPI_Datatype rt) {
+  const bool in_place = s == MPI_IN_PLACE;
+  return alltoall(in_place ? Blocks{} : blocks(rank.size, s, sns, sds, st), blocks(rank.size, r, rns, rds, rt), in_place);
+}
+template <class C, class D>
+auto Alltoallw(Rank& rank, const void* s, const C* sns, const D* sds, const MPI_Datatype* sts, void* r, const C* rns, const D* rds,
+               const MPI_Datatype* rts) {
+  const bool in_place = s == MPI_IN_PLACE;
+  return alltoall(in_place ? Blocks{} : blocks(rank.size, s, sns, sds, sts), blocks(rank.size, r, rns, rds, rts), in_place);
+}
+
+// ---- combining
+
+inline Reduction reduction(const void* s, void* r, MPI_Count n, MPI_Datatype t, MPI_Op op) {
+  require(op != MPI_OP_NULL, MPI_ERR_OP);
+  static_cast<void>(memory_of(nullptr, n, t));
+  return {s == MPI_IN_PLACE ? r : s, r, n, t, op};
+}
+inline auto Reduce(Rank& rank, const void* s, void* r, MPI_Count n, MPI_Datatype t, MPI_Op op, int root) {
+  check_root(rank, root);
+  require(s != MPI_IN_PLACE || rank.rank == root, MPI_ERR_BUFFER);
+  return [all = reduction(s, r, n, t, op), root](Collective& c) { return threadcomm::reduce(c, all, root); };
+}
+inline auto Allreduce(Rank&, const void* s, void* r, MPI_Count n, MPI_Datatype t, MPI_Op op) {
+  return [all = reduction(s, r, n, t, op)](Collective& c) { return threadcomm::allreduce(c, all); };
+}
+template <class C>
+auto Reduce_scatter(Rank& rank, const void* s, void* r, const C* ns, MPI_Datatype t, MPI_Op op) {
+  const C none{};
+  const Blocks counts = blocks(rank.size, r, ns, &none, t);
+  MPI_Count n = 0;
+  for (int i = 0; i < rank.size; ++i) n += counts.count_of(i);
+  return [all = reduction(s, r, n, t, op), counts](Collective& c) { return threadcomm::reduce_scatter(c, all, counts); };
+}
+inline auto Reduce_scatter_block(Rank& rank, const void* s, void* r, MPI_Count n, MPI_Datatype t, MPI_Op op) {
+  return [all = reduction(s, r, n * rank.size, t, op), counts = blocks(r, n, t)](Collective& c) {
+    return threadcomm::reduce_scatter(c, all, counts);
+  };
+}
+inline auto Scan(Rank&, const void* s, void* r, MPI_Count n, MPI_Datatype t, MPI_Op op) {
+  return [all = reduction(s, r, n, t, op)](Collective& c) { return threadcomm::scan(c, all, false); };
+}
+inline auto Exscan(Rank&, const void* s, void* r, MPI_Count n, MPI_Datatype t, MPI_Op op) {
+  return [all = reduction(s, r, n, t, op)](Collective& c) { return threadcomm::scan(c, all, true); };
+}
+
+// ---- between neighbours
+
+struct Degrees {
+  int in, out;
+};
+inline Degrees degrees(const Rank& rank) {
+  const threadcomm::Neighbourhood n = threadcomm::neighbourhood_of(rank);
+  return {static_cast<int>(n.sources.size()), static_cast<int>(n.destinations.size())};
+}
+inline auto neighbors(Blocks from, Blocks to, bool same) {
+  return [from, to, same](Collective& c) { return threadcomm::neighbors(c, from, to, same); };
+}
+inline auto Neighbor_allgather(Rank& rank, const void* s, MPI_Count sn, MPI_Datatype st, void* r, MPI_Count rn, MPI_Datatype rt) {
+  static_cast<void>(degrees(rank));
+  return neighbors(blocks(s, sn, st), blocks(r, rn, rt), true);
+}
+template <class C, class D>
+auto Neighbor_allgatherv(Rank& rank, const void* s, MPI_Count sn, MPI_Datatype st, void* r, const C* rns, const D* ds, MPI_Datatype rt) {
+  return neighbors(blocks(s, sn, st), blocks(degrees(rank).in, r, rns, ds, rt), true);
+}
+inline auto Neighbor_alltoall(Rank& rank, const void* s, MPI_Count sn, MPI_Datatype st, void* r, MPI_Count rn, MPI_Datatype rt) {
+  static_cast<void>(degrees(rank));
+  return neighbors(blocks(s, sn, st), blocks(r, rn, rt), false);
+}
+template <class C, class D>
+auto Neighbor_alltoallv(Rank& rank, const void* s, const C* sns, const D* sds, MPI_Datatype st, void* r, const C* rns, const D* rds,
+                        MPI_Datatype rt) {
+  const Degrees n = degrees(rank);
+  return neighbors(blocks(n.out, s, sns, sds, st), blocks(n.in, r, rns, rds, rt), false);
+}
+template <class C>
+auto Neighbor_alltoallw(Rank& rank, const void* s, const C* sns, const MPI_Aint* sds, const MPI_Datatype* sts, void* r, const C* rns,
+                        const MPI_Aint* rds, const MPI_Datatype* rts) {
+  const Degrees n = degrees(rank);
+  return neighbors(blocks(n.out, s, sns, sds, sts), blocks(n.in, r, rns, rds, rts), false);
+}
+
+}  // namespace plait::mpi::collective

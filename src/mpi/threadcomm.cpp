@@ -1,0 +1,66 @@
+// The exported functions of thread communicators: MPIX_Threadcomm_* and MPIX_Comm_test_threadcomm.
+#include "threadcomm/threadcomm.hpp"
+
+#include <system_error>
+
+#include "mpi/communicator.hpp"
+#include "mpi/error.hpp"
+#include "plait/mpix.h"
+
+namespace plait::mpi {
+namespace {
+
+/// What MPIX_Threadcomm_init has made.
+threadcomm::Process& base_of(MPI_Comm comm) {
+  stream::Communicator* const c = stream::find_communicator(comm);
+  require(c && threadcomm::is_threadcomm(*c), MPI_ERR_COMM);
+  return threadcomm::process_of(*c);
+}
+
+}  // namespace
+}  // namespace plait::mpi
+
+#pragma GCC visibility push(default)
+
+using plait::mpi::base_of;
+using plait::mpi::on;
+using plait::mpi::require;
+
+extern "C" int MPIX_Threadcomm_init(MPI_Comm comm, int num_threads, MPI_Comm* newthreadcomm) {
+  return on(comm, [&] {
+    require(newthreadcomm, MPI_ERR_ARG);
+    try {
+      *newthreadcomm = plait::threadcomm::create(comm, num_threads);
+    } catch (const std::system_error&) {
+      throw plait::mpi::MPIError{MPI_ERR_UNSUPPORTED_OPERATION, false};
+    }
+  });
+}
+
+extern "C" int MPIX_Threadcomm_free(MPI_Comm* threadcomm) {
+  return on(threadcomm ? *threadcomm : MPI_COMM_NULL, [&] {
+    require(threadcomm, MPI_ERR_ARG);
+    plait::threadcomm::destroy(base_of(*threadcomm));
+    *threadcomm = MPI_COMM_NULL;
+  });
+}
+
+extern "C" int MPIX_Threadcomm_start(MPI_Comm threadcomm) {
+  const plait::stream::Call call{"MPIX_Threadcomm_start", __builtin_return_address(0)};
+  return on(threadcomm, [&] { plait::threadcomm::start(base_of(threadcomm), call); });
+}
+
+extern "C" int MPIX_Threadcomm_finish(MPI_Comm threadcomm) {
+  const plait::stream::Call call{"MPIX_Threadcomm_finish", __builtin_return_address(0)};
+  return on(threadcomm, [&] { plait::threadcomm::finish(base_of(threadcomm), call); });
+}
+
+extern "C" int MPIX_Comm_test_threadcomm(MPI_Comm comm, int* flag) {
+  return on(comm, [&] {
+    require(flag, MPI_ERR_ARG);
+    const plait::stream::Communicator* const c = plait::stream::find_communicator(comm);
+    *flag = c && plait::threadcomm::is_threadcomm(*c) ? 1 : 0;
+  });
+}
+
+#pragma GCC visibility pop

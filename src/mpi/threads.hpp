@@ -1,0 +1,20 @@
+// Thread communicators behind the handles of exported calls.
+#pragma once
+
+#include <mpi.h>
+
+#include "stream/stream.hpp"
+#include "threadcomm/threadcomm.hpp"
+
+namespace plait::mpi {
+
+/// Null for other communicators than those of threads.
+inline stream::Communicator* threads(MPI_Comm comm) noexcept {
+  stream::Communicator* const c = stream::find_communicator(comm);
+  return c && threadcomm::is_threadcomm(*c) ? c : nullptr;
+}
+
+/// For ranks that are in none of those that were made: MPI_COMM_NULL.
+inline MPI_Comm handle_of(const threadcomm::Rank* rank) noexcept { return rank ? rank->handle : MPI_COMM_NULL; }
+
+}  // namespace plait::mpi

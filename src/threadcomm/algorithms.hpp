@@ -1,0 +1,41 @@
+// The algorithms of collective calls. What they are given stays as long as the call.
+//
+// Which rank combines what with what in a reduction depends on the number of ranks alone, neither on timing nor on how
+// ranks are spread over processes: the same bits in every run, N x 1, 1 x N or mixed.
+#pragma once
+
+#include "threadcomm/collective.hpp"
+
+namespace plait::threadcomm {
+
+// ---- data that moves (movement.cpp). `in_place`: on this rank, where its block is already where it belongs.
+
+[[nodiscard]] Steps barrier(Collective& c);
+[[nodiscard]] Steps broadcast(Collective& c, lane::Memory data, int root);
+[[nodiscard]] Steps gather(Collective& c, lane::Memory mine, Blocks all, int root, bool in_place);
+[[nodiscard]] Steps scatter(Collective& c, Blocks all, lane::Memory mine, int root, bool in_place);
+[[nodiscard]] Steps allgather(Collective& c, lane::Memory mine, Blocks all, bool in_place);
+/// `in_place`: what is sent is what lies in `to`.
+[[nodiscard]] Steps alltoall(Collective& c, Blocks from, Blocks to, bool in_place);
+
+// ---- data that is combined (reduction.cpp)
+
+struct Reduction {
+  const void* from;  ///< on a rank whose data is in place: the same as `to`
+  void* to;
+  MPI_Count count;
+  MPI_Datatype type;
+  MPI_Op op;
+};
+[[nodiscard]] Steps reduce(Collective& c, Reduction r, int root);
+[[nodiscard]] Steps allreduce(Collective& c, Reduction r);
+/// Counts of elements by rank; `r.count` is their sum.
+[[nodiscard]] Steps reduce_scatter(Collective& c, Reduction r, Blocks counts);
+[[nodiscard]] Steps scan(Collective& c, Reduction r, bool exclusive);
+
+// ---- between neighbours (topology.cpp)
+
+/// Blocks by neighbour. `same`: every neighbour gets the first block.
+[[nodiscard]] Steps neighbors(Collective& c, Blocks from, Blocks to, bool same);
+
+}  // namespace plait::threadcomm

@@ -1,0 +1,60 @@
+#include "threadcomm/call.hpp"
+
+#include "stream/handle_bits.hpp"
+
+namespace plait::threadcomm {
+
+void wait(Collective& c, stream::Call call) {
+  stream::wait_until(c.rank().endpoint(), *c.rank().locals[0].context, call, [&] { return c.complete(); }, [&] { return c.waits_for(); });
+}
+
+namespace {
+
+CollectiveRequest& of(Request& r) noexcept { return static_cast<CollectiveRequest&>(r); }
+const CollectiveRequest& of(const Request& r) noexcept { return static_cast<const CollectiveRequest&>(r); }
+
+int answer(Request& r, void* status) noexcept {
+  stream::set_empty(static_cast<MPI_Status*>(status));
+  return of(r).call.error();
+}
+
+}  // namespace
+
+constexpr RequestKind kCollective{
+    .progress =
+        [](Request& r) {
+          lane::Endpoint& endpoint = of(r).call.rank().endpoint();
+          {
+            const lane::Use use(endpoint);
+            static_cast<void>(endpoint.progress());
+          }
+          static_cast<void>(transport::drive_network());
+        },
+    .done = [](const Request& r) { return of(r).call.complete(); },
+    .retire =
+        [](Request& r, void* status) {
+          const int error = answer(r, status);
+          Rank& rank = of(r).call.rank();
+          request::destroy(of(r));
+          end_call(rank);
+          return error;
+        },
+    .peek = answer,
+    // MPI has neither for collective calls.
+    .free = [](Request&) -> int { return MPI_ERR_REQUEST; },
+    .cancel = [](Request&) -> int { return MPI_ERR_REQUEST; },
+    .block = nullptr,
+    .start = nullptr,
+    .communicator = [](const Request& r) { return stream::to_bits(of(r).call.rank().handle); },
+    .describe = [](const Request& r, std::string& text) { text += of(r).call.waits_for(); },
+};
+
+CollectiveRequest& make_request(Rank& rank) {
+  auto* const r = request::make<CollectiveRequest>(rank);
+  if (!r) throw std::bad_alloc();
+  r->kind = &kCollective;
+  ++rank.calls;
+  return *r;
+}
+
+}  // namespace plait::threadcomm

@@ -1,0 +1,41 @@
+// A collective call from its beginning to its end: blocking, or behind a request.
+#pragma once
+
+#include <new>
+
+#include "lane/request.hpp"
+#include "threadcomm/collective.hpp"
+#include "transport/network.hpp"
+
+namespace plait::threadcomm {
+
+/// Waits for one that was begun.
+void wait(Collective& c, stream::Call call);
+
+/// Runs the algorithm that `make` makes for the call. Returns its error.
+template <class Make>
+[[nodiscard]] int run(Rank& rank, stream::Call call, Make make) {
+  Collective c(rank);
+  c.begin(make(c));
+  transport::flush_network();
+  if (!c.complete()) wait(c, call);
+  return c.error();
+}
+
+struct CollectiveRequest : Request {
+  explicit CollectiveRequest(Rank& rank) noexcept : call(rank) {}
+  Collective call;
+};
+extern const RequestKind kCollective;
+/// Room for one. Throws std::bad_alloc.
+[[nodiscard]] CollectiveRequest& make_request(Rank& rank);
+
+template <class Make>
+[[nodiscard]] Request& start(Rank& rank, Make make) {
+  CollectiveRequest& r = make_request(rank);
+  r.call.begin(make(r.call));
+  transport::flush_network();
+  return r;
+}
+
+}  // namespace plait::threadcomm

@@ -1,0 +1,286 @@
+// Communicators made of thread communicators, and their end.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <new>
+#include <numeric>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "layout/contents.hpp"
+#include "stream/handle_bits.hpp"
+#include "stream/helper.hpp"
+#include "threadcomm/algorithms.hpp"
+#include "threadcomm/call.hpp"
+#include "threadcomm/threadcomm.hpp"
+
+namespace plait::threadcomm {
+
+using layout::check;
+using layout::MPIError;
+using layout::require;
+
+namespace {
+
+/// What each rank tells the others of itself.
+struct Card {
+  int color, key;
+  std::uint32_t context, hidden;
+  int error;
+};
+
+lane::Context* make_context(Rank& parent) {
+  auto context = std::make_unique<lane::Context>();
+  context->endpoint = &parent.endpoint();
+  if (!lane::add_context(*context)) throw std::bad_alloc();
+  ++stream::find(parent.locals[0].stream)->communicators;
+  return context.release();
+}
+
+/// The new side of this rank, with the endpoint of the old.
+std::unique_ptr<Rank> make_rank(Rank& parent) {
+  auto rank = std::make_unique<Rank>();
+  stream::Local local;
+  local.stream = parent.locals[0].stream;
+  local.endpoint = parent.locals[0].endpoint;
+  local.context = make_context(parent);
+  rank->locals.push_back(std::move(local));
+  rank->hidden = make_context(parent);
+  rank->seat = parent.seat;
+  rank->of_thread = of_thread;
+  return rank;
+}
+
+std::vector<Card> exchange(Rank& parent, const Card& mine, stream::Call call) {
+  std::vector<Card> cards(static_cast<std::size_t>(parent.size));
+  Blocks blocks;
+  blocks.at = cards.data();
+  blocks.count = sizeof(Card);
+  blocks.type = MPI_BYTE;
+  blocks.extent = 1;
+  const lane::Memory own = bytes_at(const_cast<Card*>(&mine), sizeof mine);  // only read
+  const int error = run(parent, call, [&](Collective& c) { return allgather(c, own, blocks, false); });
+  require(error == MPI_SUCCESS, error);
+  for (const Card& card : cards) require(card.error == MPI_SUCCESS, card.error);
+  return cards;
+}
+
+/// The ranks of a color in their new order, by their old numbers.
+std::vector<std::uint32_t> order(const std::vector<Card>& cards, int color) {
+  std::vector<std::uint32_t> ranks;
+  for (std::uint32_t r = 0; r < cards.size(); ++r) {
+    if (cards[r].color == color) ranks.push_back(r);
+  }
+  std::ranges::stable_sort(ranks, {}, [&](std::uint32_t r) { return cards[r].key; });
+  return ranks;
+}
+
+/// `processes`: the old numbers of the new processes.
+std::shared_ptr<const Members> make_members(const Members& old, const std::vector<Card>& cards, const std::vector<std::uint32_t>& ranks,
+                                            std::vector<int>& processes) {
+  auto all = std::make_shared<Members>();
+  all->first.resize(ranks.size() + 1);
+  std::iota(all->first.begin(), all->first.end(), 0U);
+  std::map<std::uint32_t, std::uint32_t> number;  // of a process, by its old one
+  for (std::uint32_t i = 0; i < ranks.size(); ++i) {
+    const std::uint32_t r = ranks[i];
+    stream::Peer peer = old.peers[r];
+    peer.context = cards[r].context;
+    all->peers.push_back(peer);
+    all->hidden.push_back(cards[r].hidden);
+    const auto [at, is_new] = number.try_emplace(old.process_of[r], static_cast<std::uint32_t>(number.size()));
+    if (is_new) {
+      processes.push_back(static_cast<int>(old.process_of[r]));
+      all->ranks_of.emplace_back();
+    }
+    all->process_of.push_back(at->second);
+    all->ranks_of[at->second].push_back(i);
+  }
+  return all;
+}
+
+/// The MPI's communicator between the processes; its ranks are the numbers of these.
+MPI_Comm make_native(MPI_Comm parent, const std::vector<int>& processes, bool same) {
+  constexpr int kTag = 0x504C;
+  const stream::Blocking blocking;
+  MPI_Comm made = MPI_COMM_NULL;
+  if (same) {
+    check(PMPI_Comm_dup(parent, &made));
+    return made;
+  }
+  MPI_Group all = MPI_GROUP_NULL;
+  MPI_Group some = MPI_GROUP_NULL;
+  check(PMPI_Comm_group(parent, &all));
+  int error = PMPI_Group_incl(all, static_cast<int>(processes.size()), processes.data(), &some);
+  PMPI_Group_free(&all);
+  check(error);
+  error = PMPI_Comm_create_group(parent, some, kTag, &made);
+  PMPI_Group_free(&some);
+  check(error);
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  check(PMPI_Comm_get_errhandler(parent, &handler));
+  check(PMPI_Comm_set_errhandler(made, handler));
+  PMPI_Errhandler_free(&handler);
+  return made;
+}
+
+/// By one rank of each process, for one color.
+Process* make_process(Rank& maker, const std::vector<Card>& cards, int color) {
+  const std::vector<std::uint32_t> ranks = order(cards, color);
+  std::vector<int> processes;
+  const auto all = make_members(*maker.all, cards, ranks, processes);
+  auto process = std::make_unique<Process>();
+  std::vector<int> identity(maker.all->ranks_of.size());
+  std::iota(identity.begin(), identity.end(), 0);
+  process->handle = make_native(maker.process->handle, processes, processes == identity);
+  check(PMPI_Comm_rank(process->handle, &process->rank));
+  process->size = static_cast<int>(ranks.size());
+  process->of_thread = of_thread;
+  process->base = maker.process->base;
+  process->ranks.resize(process->base->ranks.size());
+  process->set_members(all);
+  process->left.store(static_cast<int>(all->ranks_of[static_cast<std::size_t>(process->rank)].size()), std::memory_order_relaxed);
+  stream::enter(*process);
+  return process.release();
+}
+
+struct Made {
+  Process* process;
+  int error;
+};
+
+/// All colors of a process in one order, which is that of all processes: so that none waits for another in a circle.
+std::map<int, Made> make_processes(Rank& maker, const std::vector<Card>& cards, const std::vector<std::uint32_t>& here) {
+  std::map<int, Made> made;
+  for (const std::uint32_t r : here) {
+    if (cards[r].color != MPI_UNDEFINED) made[cards[r].color] = {nullptr, MPI_SUCCESS};
+  }
+  for (auto& [color, of_color] : made) {
+    try {
+      of_color.process = make_process(maker, cards, color);
+    } catch (const MPIError& e) {
+      of_color.error = e.code;
+    } catch (const std::bad_alloc&) {
+      of_color.error = MPI_ERR_NO_MEM;
+    }
+  }
+  return made;
+}
+
+/// From the maker to the others of its process.
+Steps hand_out(Collective& c, int maker, const std::vector<std::uint32_t>* here, std::vector<Made>* made, Made* mine) {
+  if (c.me() != maker) {
+    c.receive(maker, bytes_at(mine, sizeof *mine));
+  } else {
+    for (std::size_t i = 0; i < here->size(); ++i) {
+      const auto r = static_cast<int>((*here)[i]);
+      if (r != maker) c.send(r, bytes_at(&(*made)[i], sizeof(Made)));
+    }
+  }
+  co_await c.all();
+}
+
+Made receive_process(Rank& parent, const std::vector<Card>& cards, stream::Call call) {
+  const Members& all = *parent.all;
+  const std::vector<std::uint32_t>& here = all.ranks_of[all.process_of[static_cast<std::size_t>(parent.rank)]];
+  const auto maker = static_cast<int>(here.front());
+  std::vector<Made> made(here.size(), {nullptr, MPI_SUCCESS});
+  if (parent.rank == maker) {
+    const std::map<int, Made> by_color = make_processes(parent, cards, here);
+    for (std::size_t i = 0; i < here.size(); ++i) {
+      if (const auto found = by_color.find(cards[here[i]].color); found != by_color.end()) made[i] = found->second;
+    }
+  }
+  Made mine = made.front();
+  const int error = run(parent, call, [&](Collective& c) { return hand_out(c, maker, &here, &made, &mine); });
+  require(error == MPI_SUCCESS, error);
+  require(mine.error == MPI_SUCCESS, mine.error);
+  return mine;
+}
+
+}  // namespace
+
+Rank* split(Rank& parent, int color, int key, stream::Call call) {
+  std::unique_ptr<Rank> rank;
+  Card mine{color, key, 0, 0, MPI_SUCCESS};
+  try {
+    rank = make_rank(parent);
+    mine.context = rank->locals[0].context->id;
+    mine.hidden = rank->hidden->id;
+  } catch (const std::bad_alloc&) {
+    mine.error = MPI_ERR_NO_MEM;
+  }
+  const std::vector<Card> cards = exchange(parent, mine, call);
+  Process* const process = receive_process(parent, cards, call).process;
+  if (!process) return nullptr;  // the contexts go with the rank that is not needed
+  const std::vector<std::uint32_t> ranks = order(cards, color);
+  rank->rank = static_cast<int>(std::ranges::find(ranks, static_cast<std::uint32_t>(parent.rank)) - ranks.begin());
+  rank->size = process->size;
+  rank->handle = process->handle;
+  rank->process = process;
+  rank->set_members(process->members);
+  rank->all = static_cast<const Members*>(process->members.get());
+  rank->locals[0].number = static_cast<std::uint32_t>(rank->rank);
+  rank->locals[0].lanes.assign(rank->peers.size(), nullptr);
+  rank->locals[0].context->handle = rank->hidden->handle = stream::to_bits(process->handle);
+  process->ranks[static_cast<std::size_t>(rank->seat)] = rank.get();
+  return rank.release();
+}
+
+Rank* split_by_node(Rank& parent, bool none, int key, stream::Call call) {
+  // The lowest rank of the node. Other processes are reached by shared memory if, and only if, both ways.
+  const auto lowest = std::ranges::find_if(parent.peers, [](const stream::Peer& p) { return p.process < 0; });
+  return split(parent, none ? MPI_UNDEFINED : static_cast<int>(lowest - parent.peers.begin()), key, call);
+}
+
+namespace {
+
+/// An endpoint, wherever it is.
+auto place(const stream::Peer& p) { return std::tuple(p.process, p.address.pid, p.address.offset); }
+
+std::vector<decltype(place({}))> places(const Rank& rank) {
+  std::vector<decltype(place({}))> all;
+  for (const stream::Peer& p : rank.peers) all.push_back(place(p));
+  return all;
+}
+
+}  // namespace
+
+int compare(const Rank& one, const Rank& other) {
+  if (&one == &other) return MPI_IDENT;
+  auto a = places(one);
+  auto b = places(other);
+  if (a == b) return MPI_CONGRUENT;
+  std::ranges::sort(a);
+  std::ranges::sort(b);
+  return a == b ? MPI_SIMILAR : MPI_UNEQUAL;
+}
+
+Rank& duplicate(Rank& parent, stream::Call call) {
+  Rank& made = *split(parent, 0, 0, call);
+  made.topology = parent.topology;
+  return made;
+}
+
+void free_rank(Rank& rank) {
+  Process& process = *rank.process;
+  require(!process.region, MPI_ERR_COMM);
+  rank.freed = true;
+  if (rank.calls > 0) return;
+  process.ranks[static_cast<std::size_t>(rank.seat)] = nullptr;
+  delete &rank;
+  // acq_rel: the last one sees that the others have done with it.
+  if (process.left.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
+  stream::leave(process);
+  MPI_Comm handle = process.handle;
+  delete &process;
+  const stream::Blocking blocking;
+  check(PMPI_Comm_free(&handle));
+}
+
+void end_call(Rank& rank) {
+  if (--rank.calls == 0 && rank.freed) free_rank(rank);
+}
+
+}  // namespace plait::threadcomm

@@ -1,0 +1,138 @@
+// Making and freeing the communicators of MPIX_Threadcomm_init.
+#include <algorithm>
+#include <mutex>
+#include <numeric>
+#include <system_error>
+
+#include "layout/contents.hpp"
+#include "plait/mpix.h"
+#include "stream/handle_bits.hpp"
+#include "threadcomm/region.hpp"
+#include "threadcomm/threadcomm.hpp"
+#include "transport/packets.hpp"
+
+namespace plait::threadcomm {
+
+using layout::check;
+using layout::MPIError;
+using layout::require;
+
+namespace {
+
+/// A stream for each thread; freed again unless kept.
+struct Streams {
+  std::vector<int> handles;
+  ~Streams() {
+    for (const int handle : handles) stream::destroy(*stream::find(handle));
+  }
+};
+
+/// Every thread brings its stream twice, for messages and for collective calls: so each has two contexts, which the
+/// processes tell each other of. Odd ones are hidden from the program.
+std::shared_ptr<const Members> sort_members(const stream::Communicator& pairs) {
+  auto all = std::make_shared<Members>();
+  const std::size_t ranks = pairs.peers.size() / 2;
+  all->first.resize(ranks + 1);
+  std::iota(all->first.begin(), all->first.end(), 0U);
+  all->peers.reserve(ranks);
+  all->hidden.reserve(ranks);
+  for (std::size_t r = 0; r < ranks; ++r) {
+    all->peers.push_back(pairs.peers[2 * r]);
+    all->hidden.push_back(pairs.peers[2 * r + 1].context);
+  }
+  all->ranks_of.resize(static_cast<std::size_t>(pairs.size));
+  for (std::uint32_t p = 0; p < all->ranks_of.size(); ++p) {
+    for (std::uint32_t r = pairs.first[p] / 2; r < pairs.first[p + 1] / 2; ++r) {
+      all->process_of.push_back(p);
+      all->ranks_of[p].push_back(r);
+    }
+  }
+  return all;
+}
+
+std::unique_ptr<Rank> make_rank(Process& base, int seat, stream::Local messages, stream::Local collectives,
+                                const std::shared_ptr<const Members>& all) {
+  auto rank = std::make_unique<Rank>();
+  rank->handle = base.handle;
+  rank->rank = static_cast<int>(all->ranks_of[static_cast<std::size_t>(base.rank)][static_cast<std::size_t>(seat)]);
+  rank->size = base.size;
+  rank->process = &base;
+  rank->seat = seat;
+  rank->set_members(all);
+  rank->all = all.get();
+  rank->of_thread = of_thread;
+  rank->hidden = collectives.context;
+  messages.number = static_cast<std::uint32_t>(rank->rank);
+  messages.lanes.assign(all->peers.size(), nullptr);
+  // Endpoints are the ranks here.
+  messages.context->rank_of.reset();
+  collectives.context->rank_of.reset();
+  rank->locals.push_back(std::move(messages));
+  return rank;
+}
+
+}  // namespace
+
+Rank::~Rank() {
+  if (locals.empty()) return;
+  stream::Local collectives;
+  collectives.stream = locals[0].stream;
+  collectives.endpoint = locals[0].endpoint;
+  collectives.context = hidden;
+  stream::detach(locals[0]);
+  if (hidden) stream::detach(collectives);
+}
+
+Process::Process() = default;
+Process::~Process() = default;
+
+MPI_Comm create(MPI_Comm parent, int threads) {
+  Streams streams;
+  streams.handles.reserve(static_cast<std::size_t>(std::max(threads, 0)));
+  for (int i = 0; i < threads; ++i) streams.handles.push_back(stream::create().handle);
+  std::vector<int> twice;
+  for (const int handle : streams.handles) twice.insert(twice.end(), 2, handle);
+  // A handle that is none: all processes see that one has failed.
+  if (threads < 1) twice.push_back(MPIX_STREAM_NULL - 1);
+  MPI_Comm ordinary = MPI_COMM_NULL;
+  const std::unique_ptr<stream::Communicator> pairs = stream::build_communicator(parent, twice, true, &ordinary);
+  auto base = std::make_unique<Process>();
+  base->handle = pairs->handle;
+  base->rank = pairs->rank;
+  base->of_thread = of_thread;
+  base->base = base.get();
+  base->size = static_cast<int>(pairs->peers.size() / 2);
+  const std::shared_ptr<const Members> all = sort_members(*pairs);
+  base->set_members(all);
+  base->region = std::make_unique<Region>(threads);
+  base->ranks.reserve(static_cast<std::size_t>(threads));
+  for (int i = 0; i < threads; ++i) {
+    const auto at = 2 * static_cast<std::size_t>(i);
+    base->ranks.push_back(make_rank(*base, i, std::move(pairs->locals[at]), std::move(pairs->locals[at + 1]), all).release());
+  }
+  if (stream::world_is_serialized()) transport::need_gate();
+  stream::enter(*base);
+  base->streams = std::move(streams.handles);
+  streams.handles.clear();
+  return base.release()->handle;
+}
+
+void destroy(Process& base) {
+  require(base.region != nullptr, MPI_ERR_COMM);
+  {
+    const std::lock_guard guard(base.region->lock);
+    require(!base.region->on && base.region->here == 0, MPI_ERR_ARG);
+  }
+  stream::leave(base);
+  for (Rank* const rank : base.ranks) delete rank;
+  for (const int handle : base.streams) {
+    stream::Stream* const s = stream::find(handle);
+    // Communicators made of this one that the program has not freed still use it.
+    if (s->communicators == 0) stream::destroy(*s);
+  }
+  MPI_Comm handle = base.handle;
+  delete &base;
+  check(PMPI_Comm_free(&handle));
+}
+
+}  // namespace plait::threadcomm

@@ -1,0 +1,111 @@
+// Thread communicators: every thread of every process a rank.
+//
+//   rank     what one thread is in one communicator: its endpoint, its numbers, its side of collective calls. Used by that
+//            thread alone.
+//   process  what the ranks of one communicator in one process have in common: the MPI's handle. Its members do not change
+//            while the communicator lives, but for counters.
+//   base     the process that MPIX_Threadcomm_init made. Communicators made of it (by MPI_Comm_dup, say) belong to it: the
+//            thread that has a seat at the base has its ranks in them all.
+//   seat     a thread's place at a base from MPIX_Threadcomm_start to MPIX_Threadcomm_finish.
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "lane/context.hpp"
+#include "stream/message.hpp"
+#include "stream/stream.hpp"
+
+namespace plait::threadcomm {
+
+struct Process;
+
+/// All ranks of a communicator.
+struct Members : stream::Members {
+  std::vector<std::uint32_t> hidden;                 ///< each rank's number for what collective calls send
+  std::vector<std::uint32_t> process_of;             ///< by rank; processes are numbered by their lowest ranks
+  std::vector<std::vector<std::uint32_t>> ranks_of;  ///< by process, ascending
+};
+
+/// How a Cartesian communicator is laid out, or a graph.
+struct Topology {
+  enum class Kind : std::uint8_t { cartesian, graph, distributed };
+  Kind kind = Kind::cartesian;
+  std::vector<int> dims, periods;          ///< Cartesian
+  std::vector<int> index, edges;           ///< graph, as MPI_Graph_create takes them
+  std::vector<int> sources, destinations;  ///< neighbours, in the order of neighbourhood collectives
+  std::vector<int> source_weights, destination_weights;
+  bool weighted = false;
+};
+
+struct Rank : stream::Communicator {
+  Process* process = nullptr;
+  const Members* all = nullptr;
+  int seat = 0;
+  lane::Context* hidden = nullptr;  ///< where the messages of collective calls are matched; lanes are those of locals[0]
+  std::uint32_t sequence = 0;       ///< of the next collective call
+  std::shared_ptr<const Topology> topology;
+  int calls = 0;       ///< collective calls that have a request
+  bool freed = false;  ///< by the program, with such calls left
+
+  [[nodiscard]] lane::Endpoint& endpoint() noexcept { return *locals[0].endpoint; }
+  ~Rank();
+  Rank() = default;
+  Rank(const Rank&) = delete;
+  Rank& operator=(const Rank&) = delete;
+};
+
+struct Region;  // region.cpp
+
+struct Process : stream::Communicator {
+  Process* base = nullptr;
+  std::vector<Rank*> ranks;        ///< by seat; null where that thread has none
+  std::atomic<int> left{0};        ///< ranks that have not freed it
+  std::unique_ptr<Region> region;  ///< of a base
+  /// Streams of a base's threads.
+  std::vector<int> streams;
+  ~Process();
+  Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+};
+
+/// Is this a thread communicator, whether or not the calling thread is a rank of it?
+[[nodiscard]] inline bool is_threadcomm(const stream::Communicator& c) noexcept { return c.of_thread != nullptr; }
+
+/// The calling thread's. Throws MPIError{MPI_ERR_COMM} where it has none.
+[[nodiscard]] Rank& rank_of(stream::Communicator& c);
+/// What its process has of it.
+[[nodiscard]] Process& process_of(stream::Communicator& c) noexcept;
+/// The hook of stream::find_communicator.
+[[nodiscard]] stream::Communicator* of_thread(stream::Communicator& c) noexcept;
+
+/// MPIX_Threadcomm_init and _free: by one thread of each process, collective over `parent`. Throw MPIError, std::bad_alloc,
+/// std::system_error.
+[[nodiscard]] MPI_Comm create(MPI_Comm parent, int threads);
+void destroy(Process& base);
+
+/// MPIX_Threadcomm_start and _finish: by each of the process's threads; return when all have come.
+void start(Process& base, stream::Call call);
+void finish(Process& base, stream::Call call);
+
+/// Makes communicators of one; called by each of its ranks. The ranks of a color are in the order of (key, rank). Null where
+/// `color` is MPI_UNDEFINED. Throws MPIError, std::bad_alloc.
+[[nodiscard]] Rank* split(Rank& parent, int color, int key, stream::Call call);
+/// Those that share memory, but for ranks that want none.
+[[nodiscard]] Rank* split_by_node(Rank& parent, bool none, int key, stream::Call call);
+/// The same ranks in the same order; keeps the topology.
+[[nodiscard]] Rank& duplicate(Rank& parent, stream::Call call);
+/// MPI_IDENT, MPI_CONGRUENT, MPI_SIMILAR or MPI_UNEQUAL.
+[[nodiscard]] int compare(const Rank& one, const Rank& other);
+/// MPI_Comm_free by one of its ranks, not at the base. Takes effect when no collective call is left.
+void free_rank(Rank& rank);
+/// A collective call with a request has ended.
+void end_call(Rank& rank);
+
+}  // namespace plait::threadcomm

@@ -1,0 +1,41 @@
+// Virtual topologies of thread communicators: what MPI_Cart_create and its kin make. Each rank calls them.
+#pragma once
+
+#include <span>
+
+#include "threadcomm/algorithms.hpp"
+
+namespace plait::threadcomm {
+
+/// Null on ranks that do not belong to it. Throw MPIError.
+[[nodiscard]] Rank* create_cartesian(Rank& parent, std::span<const int> dims, std::span<const int> periods, stream::Call call);
+/// Of the dimensions that `remain`.
+[[nodiscard]] Rank* sub_cartesian(Rank& parent, std::span<const int> remain, stream::Call call);
+[[nodiscard]] Rank* create_graph(Rank& parent, std::span<const int> index, std::span<const int> edges, stream::Call call);
+/// Neighbours as given by this rank.
+[[nodiscard]] Rank& create_adjacent(Rank& parent, Topology neighbours, stream::Call call);
+/// Edges as given by any rank: from sources[i] to degrees[i] of the targets.
+struct Edges {
+  std::span<const int> sources, degrees, targets, weights;
+  bool weighted;
+};
+[[nodiscard]] Rank& create_distributed(Rank& parent, const Edges& edges, stream::Call call);
+
+/// A Cartesian communicator's, else MPIError{MPI_ERR_TOPOLOGY}.
+[[nodiscard]] const Topology& topology_of(const Rank& rank, Topology::Kind kind);
+/// Coordinates of a rank, and the rank at coordinates; MPI_PROC_NULL outside of a dimension that is not periodic.
+void coordinates(const Topology& t, int rank, std::span<int> coords);
+[[nodiscard]] int rank_at(const Topology& t, std::span<const int> coords);
+/// The rank `displacement` steps along one dimension.
+[[nodiscard]] int neighbour(const Topology& t, int rank, int dimension, int displacement);
+/// Neighbours of any rank of a graph.
+[[nodiscard]] std::span<const int> graph_neighbours(const Topology& t, int rank);
+
+/// In the order of neighbourhood collectives.
+struct Neighbourhood {
+  std::vector<int> sources, destinations;
+  bool cartesian;
+};
+[[nodiscard]] Neighbourhood neighbourhood_of(const Rank& rank);
+
+}  // namespace plait::threadcomm

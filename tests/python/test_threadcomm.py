@@ -1,0 +1,58 @@
+"""Programs with thread communicators, under the MPI that PLAIT_MPI names. Each test says its processes x threads."""
+
+import random
+import re
+import subprocess
+
+import pytest
+from plait import launch, mpis
+from plait.mpis import ROOT
+
+MPI = mpis.find()
+
+
+@pytest.fixture(params=[1, 4])
+def hosts(request):
+    """One machine, then four simulated nodes, where these are allowed."""
+    if request.param > 1 and (reason := launch.why_no_nodes(MPI)):
+        pytest.skip(reason)
+    return request.param
+
+
+def run(name, *words, processes=2, hosts=1, env=(), status=0, timeout=60):
+    processes = max(processes, hosts)
+    options = ["-n", processes, "--hosts", hosts, "--timeout", timeout, *[word for pair in env for word in ("--env", pair)]]
+    line = [ROOT / "plait", "--mpi", MPI.name, "run", *options, MPI.build / "bin" / name, *words]
+    done = subprocess.run([str(word) for word in line], capture_output=True, text=True, timeout=timeout + 60, check=False)
+    assert status is None or done.returncode == status, " ".join(map(str, line)) + "\n" + done.stdout + done.stderr
+    return done
+
+
+def test_example_of_the_paper(hosts):
+    """2 x 4; 4 x 4 on 4 nodes"""
+    done = run("threadcomm", hosts=hosts)
+    size = 4 * max(2, hosts)
+    told = re.findall(rf"^ Rank (\d+) / {size}$", done.stdout, re.MULTILINE)
+    assert sorted(map(int, told)) == list(range(size)), done.stdout
+    assert done.stdout.count("the ring is right\n") == 1
+
+
+def random_calls(processes, threads, calls, hosts=1):
+    seed = random.SystemRandom().randrange(1 << 32)
+    done = run("random_collectives", "--seed", seed, "--calls", calls, "--threads", threads, processes=processes, hosts=hosts, timeout=120)
+    said = f"seed {seed}, {calls} calls by {processes} x {threads} ranks, all as the reference says\n"
+    assert done.stdout == "random_collectives: " + said
+
+
+@pytest.mark.parametrize(("processes", "threads"), [(1, 1), (1, 2), (1, 5), (2, 1), (2, 3), (3, 2), (3, 4), (3, 5)])
+def test_random_collectives(processes, threads):
+    """1 to 3 x 1 to 5"""
+    random_calls(processes, threads, 400)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_random_collectives_between_nodes(threads):
+    """4 x 1 and 4 x 3 on 4 nodes"""
+    if reason := launch.why_no_nodes(MPI):
+        pytest.skip(reason)
+    random_calls(4, threads, 200, hosts=4)
