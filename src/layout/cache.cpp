@@ -5,6 +5,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "base/gate.hpp"
 #include "contents.hpp"
 #include "flatten.hpp"
 
@@ -106,6 +107,7 @@ Shared make(MPI_Datatype datatype) {
 
 std::shared_ptr<const Layout> layout_of(MPI_Datatype datatype) {
   if (datatype == MPI_DATATYPE_NULL) throw MPIError{MPI_ERR_TYPE, false};
+  const Gate gate;
   if (Shared layout = kept_with(datatype)) return layout;
   return is_predefined(combiner_of(datatype)) ? predefined(datatype) : make(datatype);
 }

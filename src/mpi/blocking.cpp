@@ -1,8 +1,11 @@
 // The MPI's own blocking calls that plait serves no other way: synchronisation of windows and files, making of
 // communicators. What plait has started has to move on while they block.
+#include "mpi/communicator.hpp"
 #include "mpi/native.hpp"
+#include "mpi/threads.hpp"
 
 using plait::mpi::Blocking;
+using plait::mpi::refused;
 
 #pragma GCC visibility push(default)
 
@@ -12,27 +15,22 @@ using plait::mpi::Blocking;
     return PMPI_##NAME ARGUMENTS;                   \
   }
 
+/// The same on a communicator `c`; those of threads have none of it.
+#define PLAIT_NOT_BY_THREADS(NAME, PARAMETERS, ARGUMENTS)     \
+  extern "C" int MPI_##NAME PARAMETERS {                      \
+    if (const int error = refused(c); error != MPI_SUCCESS) { \
+      return error;                                           \
+    }                                                         \
+    const Blocking blocking;                                  \
+    return PMPI_##NAME ARGUMENTS;                             \
+  }
+
 // ---- communicators
 
-PLAIT_BLOCKING(Comm_create, (MPI_Comm c, MPI_Group g, MPI_Comm* made), (c, g, made))
-PLAIT_BLOCKING(Comm_create_group, (MPI_Comm c, MPI_Group g, int tag, MPI_Comm* made), (c, g, tag, made))
-PLAIT_BLOCKING(Intercomm_create, (MPI_Comm c, int leader, MPI_Comm peers, int remote, int tag, MPI_Comm* made),
-               (c, leader, peers, remote, tag, made))
+PLAIT_NOT_BY_THREADS(Comm_create_group, (MPI_Comm c, MPI_Group g, int tag, MPI_Comm* made), (c, g, tag, made))
+PLAIT_NOT_BY_THREADS(Intercomm_create, (MPI_Comm c, int leader, MPI_Comm peers, int remote, int tag, MPI_Comm* made),
+                     (c, leader, peers, remote, tag, made))
 PLAIT_BLOCKING(Intercomm_merge, (MPI_Comm c, int high, MPI_Comm* made), (c, high, made))
-PLAIT_BLOCKING(Cart_create, (MPI_Comm c, int n, const int dims[], const int periods[], int reorder, MPI_Comm* made),
-               (c, n, dims, periods, reorder, made))
-PLAIT_BLOCKING(Cart_sub, (MPI_Comm c, const int remain[], MPI_Comm* made), (c, remain, made))
-PLAIT_BLOCKING(Graph_create, (MPI_Comm c, int n, const int index[], const int edges[], int reorder, MPI_Comm* made),
-               (c, n, index, edges, reorder, made))
-PLAIT_BLOCKING(Dist_graph_create,
-               (MPI_Comm c, int n, const int sources[], const int degrees[], const int targets[], const int weights[], MPI_Info info,
-                int reorder, MPI_Comm* made),
-               (c, n, sources, degrees, targets, weights, info, reorder, made))
-PLAIT_BLOCKING(Dist_graph_create_adjacent,
-               (MPI_Comm c, int in, const int sources[], const int inweights[], int out, const int targets[], const int outweights[],
-                MPI_Info info, int reorder, MPI_Comm* made),
-               (c, in, sources, inweights, out, targets, outweights, info, reorder, made))
-
 // ---- windows
 
 PLAIT_BLOCKING(Win_fence, (int assert, MPI_Win w), (assert, w))
@@ -49,12 +47,13 @@ PLAIT_BLOCKING(Win_flush_local, (int rank, MPI_Win w), (rank, w))
 PLAIT_BLOCKING(Win_flush_local_all, (MPI_Win w), (w))
 
 /// The helper looks for accesses from outside while there are windows.
-#define PLAIT_MAKES_WINDOW(NAME, PARAMETERS, ARGUMENTS)        \
-  extern "C" int MPI_##NAME PARAMETERS {                       \
-    const Blocking blocking;                                   \
-    const int error = PMPI_##NAME ARGUMENTS;                   \
-    if (error == MPI_SUCCESS) plait::stream::count_windows(1); \
-    return error;                                              \
+#define PLAIT_MAKES_WINDOW(NAME, PARAMETERS, ARGUMENTS)          \
+  extern "C" int MPI_##NAME PARAMETERS {                         \
+    if (const int no = refused(c); no != MPI_SUCCESS) return no; \
+    const Blocking blocking;                                     \
+    const int error = PMPI_##NAME ARGUMENTS;                     \
+    if (error == MPI_SUCCESS) plait::stream::count_windows(1);   \
+    return error;                                                \
   }
 
 PLAIT_MAKES_WINDOW(Win_create, (void* base, MPI_Aint n, int unit, MPI_Info info, MPI_Comm c, MPI_Win* w), (base, n, unit, info, c, w))
@@ -80,7 +79,7 @@ extern "C" int MPI_Win_free(MPI_Win* w) {
 
 // ---- files and other jobs
 
-PLAIT_BLOCKING(File_open, (MPI_Comm c, const char* name, int mode, MPI_Info info, MPI_File* f), (c, name, mode, info, f))
+PLAIT_NOT_BY_THREADS(File_open, (MPI_Comm c, const char* name, int mode, MPI_Info info, MPI_File* f), (c, name, mode, info, f))
 PLAIT_BLOCKING(File_close, (MPI_File * f), (f))
 PLAIT_BLOCKING(File_set_size, (MPI_File f, MPI_Offset n), (f, n))
 PLAIT_BLOCKING(File_set_view, (MPI_File f, MPI_Offset d, MPI_Datatype e, MPI_Datatype t, const char* rep, MPI_Info info),
@@ -92,7 +91,15 @@ PLAIT_BLOCKING(File_read_at_all, (MPI_File f, MPI_Offset o, void* b, int n, MPI_
 PLAIT_BLOCKING(File_write_at_all, (MPI_File f, MPI_Offset o, const void* b, int n, MPI_Datatype t, MPI_Status* s), (f, o, b, n, t, s))
 PLAIT_BLOCKING(File_read_ordered, (MPI_File f, void* b, int n, MPI_Datatype t, MPI_Status* s), (f, b, n, t, s))
 PLAIT_BLOCKING(File_write_ordered, (MPI_File f, const void* b, int n, MPI_Datatype t, MPI_Status* s), (f, b, n, t, s))
-PLAIT_BLOCKING(Comm_accept, (const char* port, MPI_Info info, int root, MPI_Comm c, MPI_Comm* made), (port, info, root, c, made))
-PLAIT_BLOCKING(Comm_connect, (const char* port, MPI_Info info, int root, MPI_Comm c, MPI_Comm* made), (port, info, root, c, made))
+PLAIT_NOT_BY_THREADS(Comm_accept, (const char* port, MPI_Info info, int root, MPI_Comm c, MPI_Comm* made), (port, info, root, c, made))
+PLAIT_NOT_BY_THREADS(Comm_connect, (const char* port, MPI_Info info, int root, MPI_Comm c, MPI_Comm* made), (port, info, root, c, made))
+
+PLAIT_NOT_BY_THREADS(Comm_spawn,
+                     (const char* command, char* argv[], int n, MPI_Info info, int root, MPI_Comm c, MPI_Comm* made, int errors[]),
+                     (command, argv, n, info, root, c, made, errors))
+PLAIT_NOT_BY_THREADS(Comm_spawn_multiple,
+                     (int count, char* commands[], char** argvs[], const int ns[], const MPI_Info infos[], int root, MPI_Comm c,
+                      MPI_Comm* made, int errors[]),
+                     (count, commands, argvs, ns, infos, root, c, made, errors))
 
 #pragma GCC visibility pop

@@ -6,6 +6,7 @@
 #include "mpi/native.hpp"
 #include "mpi/threads.hpp"
 #include "stream/stream.hpp"
+#include "threadcomm/attribute.hpp"
 
 namespace plait::mpi {
 namespace {
@@ -16,7 +17,10 @@ using stream::Communicator;
 void duplicate(Communicator& c, MPI_Comm* newcomm, stream::Call call) {
   require(newcomm, MPI_ERR_ARG);
   if (threadcomm::is_threadcomm(c)) {
-    *newcomm = threadcomm::duplicate(threadcomm::rank_of(c), call).handle;
+    threadcomm::Rank& rank = threadcomm::rank_of(c);
+    threadcomm::Rank& made = threadcomm::duplicate(rank, call);
+    *newcomm = made.handle;
+    threadcomm::copy_attributes(rank, made);
     return;
   }
   std::vector<int> streams;
@@ -29,7 +33,9 @@ int release(MPI_Comm* comm, int (*native)(MPI_Comm*)) {
   Communicator* const c = comm ? stream::find_communicator(*comm) : nullptr;
   if (c && threadcomm::is_threadcomm(*c)) {
     return on(*comm, [&] {
-      threadcomm::free_rank(threadcomm::rank_of(*c));
+      threadcomm::Rank& rank = threadcomm::rank_of(*c);
+      threadcomm::delete_attributes(rank);
+      threadcomm::free_rank(rank);
       *comm = MPI_COMM_NULL;
     });
   }

@@ -7,6 +7,7 @@
 #include "mpi/communicator.hpp"
 #include "mpi/error.hpp"
 #include "mpi/native.hpp"
+#include "mpi/threads.hpp"
 #include "plait/mpix.h"
 #include "stream/message.hpp"
 
@@ -44,6 +45,7 @@ Communicator& with_streams(MPI_Comm comm) {
 
 void create(MPI_Comm comm, std::span<const int> streams, bool multiplex, MPI_Comm* newcomm) {
   require(newcomm, MPI_ERR_ARG);
+  require(!threads(comm), MPI_ERR_COMM);
   try {
     *newcomm = stream::create_communicator(comm, streams, multiplex);
   } catch (const std::system_error&) {

@@ -5,6 +5,7 @@
 
 #include "mpi/communicator.hpp"
 #include "mpi/error.hpp"
+#include "mpi/threads.hpp"
 #include "plait/mpix.h"
 
 namespace plait::mpi {
@@ -29,6 +30,7 @@ using plait::mpi::require;
 extern "C" int MPIX_Threadcomm_init(MPI_Comm comm, int num_threads, MPI_Comm* newthreadcomm) {
   return on(comm, [&] {
     require(newthreadcomm, MPI_ERR_ARG);
+    require(!plait::mpi::threads(comm), MPI_ERR_COMM);
     try {
       *newthreadcomm = plait::threadcomm::create(comm, num_threads);
     } catch (const std::system_error&) {

@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include "mpi/communicator.hpp"
 #include "stream/stream.hpp"
 #include "threadcomm/threadcomm.hpp"
 
@@ -13,6 +14,9 @@ inline stream::Communicator* threads(MPI_Comm comm) noexcept {
   stream::Communicator* const c = stream::find_communicator(comm);
   return c && threadcomm::is_threadcomm(*c) ? c : nullptr;
 }
+
+/// What thread communicators do not have: tells the error handler of one. MPI_SUCCESS for others.
+inline int refused(MPI_Comm comm) noexcept { return threads(comm) ? report_on(comm, MPI_ERR_UNSUPPORTED_OPERATION) : MPI_SUCCESS; }
 
 /// For ranks that are in none of those that were made: MPI_COMM_NULL.
 inline MPI_Comm handle_of(const threadcomm::Rank* rank) noexcept { return rank ? rank->handle : MPI_COMM_NULL; }

@@ -4,12 +4,13 @@
 #include <numeric>
 #include <system_error>
 
+#include "base/gate.hpp"
 #include "layout/contents.hpp"
 #include "plait/mpix.h"
 #include "stream/handle_bits.hpp"
+#include "threadcomm/attribute.hpp"
 #include "threadcomm/region.hpp"
 #include "threadcomm/threadcomm.hpp"
-#include "transport/packets.hpp"
 
 namespace plait::threadcomm {
 
@@ -110,7 +111,7 @@ MPI_Comm create(MPI_Comm parent, int threads) {
     const auto at = 2 * static_cast<std::size_t>(i);
     base->ranks.push_back(make_rank(*base, i, std::move(pairs->locals[at]), std::move(pairs->locals[at + 1]), all).release());
   }
-  if (stream::world_is_serialized()) transport::need_gate();
+  if (stream::world_is_serialized()) need_gate();
   stream::enter(*base);
   base->streams = std::move(streams.handles);
   streams.handles.clear();
@@ -123,6 +124,7 @@ void destroy(Process& base) {
     const std::lock_guard guard(base.region->lock);
     require(!base.region->on && base.region->here == 0, MPI_ERR_ARG);
   }
+  for (Rank* const rank : base.ranks) delete_attributes(*rank);
   stream::leave(base);
   for (Rank* const rank : base.ranks) delete rank;
   for (const int handle : base.streams) {

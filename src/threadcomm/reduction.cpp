@@ -7,6 +7,7 @@
 
 #include "layout/contents.hpp"
 #include "threadcomm/algorithms.hpp"
+#include "threadcomm/combine.hpp"
 
 namespace plait::threadcomm {
 
@@ -15,15 +16,8 @@ namespace {
 /// From here on the ranks share the work, each combining a part of the elements.
 constexpr std::uint64_t kShared = 32768;
 
-/// upper = lower op upper.
 void combine(const void* lower, void* upper, MPI_Count count, const Reduction& r) {
-  constexpr MPI_Count kMost = 1 << 30;
-  const MPI_Aint extent = extent_of(r.type);
-  for (MPI_Count done = 0; done < count; done += kMost) {
-    const auto n = static_cast<int>(std::min(kMost, count - done));
-    const auto at = static_cast<MPI_Aint>(done) * extent;
-    layout::check(PMPI_Reduce_local(offset_by(lower, at), offset_by(upper, at), n, r.type, r.op));
-  }
+  threadcomm::combine(lower, upper, count, r.type, r.op);
 }
 
 /// Room for elements of any datatype.

@@ -50,8 +50,9 @@ struct Rank : stream::Communicator {
   lane::Context* hidden = nullptr;  ///< where the messages of collective calls are matched; lanes are those of locals[0]
   std::uint32_t sequence = 0;       ///< of the next collective call
   std::shared_ptr<const Topology> topology;
-  int calls = 0;       ///< collective calls that have a request
-  bool freed = false;  ///< by the program, with such calls left
+  std::map<int, void*> attributes;  ///< by keyval
+  int calls = 0;                    ///< collective calls that have a request
+  bool freed = false;               ///< by the program, with such calls left
 
   [[nodiscard]] lane::Endpoint& endpoint() noexcept { return *locals[0].endpoint; }
   ~Rank();

@@ -16,11 +16,7 @@
 
 namespace plait::transport {
 
-constinit std::atomic<bool> Gate::needed_{false};
-
 namespace {
-
-constinit std::recursive_mutex gate;
 
 constexpr std::size_t kPacketBytes = 32768;
 /// Packets taken in one round.
@@ -602,21 +598,12 @@ void poll_mpi() noexcept {
 
 void poll_mpi_as_asked() noexcept {
   // A thread that is inside moves what there is, and may stay for long.
-  const bool gated = Gate::needed_.load(std::memory_order_relaxed);
-  if (gated && !gate.try_lock()) return;
+  if (!Gate::enter_if_free()) return;
   int flag = 0;
   // Not on MPI_COMM_SELF: MPICH moves nothing then.
   static_cast<void>(PMPI_Iprobe(MPI_ANY_SOURCE, kPollTag, polled == MPI_COMM_NULL ? MPI_COMM_WORLD : polled, &flag, MPI_STATUS_IGNORE));
-  if (gated) gate.unlock();
+  Gate::leave();
 }
-
-void Gate::lock() noexcept {
-  gate.lock();
-  held_ = true;
-}
-void Gate::unlock() noexcept { gate.unlock(); }
-
-void need_gate() noexcept { Gate::needed_.store(true, std::memory_order_relaxed); }
 
 void open_packets(const std::vector<MPI_Comm>& channels, const Sink& sink, bool serialized) {
   static std::mutex once;

@@ -3,10 +3,10 @@
 
 #include <mpi.h>
 
-#include <atomic>
 #include <cstdint>
 #include <vector>
 
+#include "base/gate.hpp"
 #include "transport/network.hpp"
 
 namespace plait::transport {
@@ -28,31 +28,6 @@ enum class Pollers : std::uint8_t { none, this_one, all };
 /// `comm`: on which nobody sends.
 void set_pollers(Pollers pollers, MPI_Comm comm) noexcept;
 
-/// The MPI lets only one thread in at a time, and from now on several may want to: there has to be a Gate.
-void need_gate() noexcept;
-
-/// Where the MPI lets only one thread in at a time: held in every call of the MPI's that may meet another thread's.
-class Gate {
- public:
-  Gate() noexcept {
-    // relaxed: it is set while the communicator that needs it is made, and stays.
-    if (needed_.load(std::memory_order_relaxed)) [[unlikely]]
-      lock();
-  }
-  ~Gate() {
-    if (held_) [[unlikely]]
-      unlock();
-  }
-  Gate(const Gate&) = delete;
-  Gate& operator=(const Gate&) = delete;
-
- private:
-  friend void need_gate() noexcept;
-  friend void poll_mpi_as_asked() noexcept;
-  void lock() noexcept;
-  void unlock() noexcept;
-  static std::atomic<bool> needed_;
-  bool held_ = false;
-};
+using plait::Gate;
 
 }  // namespace plait::transport

@@ -37,6 +37,28 @@ def test_example_of_the_paper(hosts):
     assert done.stdout.count("the ring is right\n") == 1
 
 
+@pytest.mark.parametrize("threads", [1, 3, 4])
+def test_communicators_groups_and_topologies(hosts, threads):
+    """3 x 1, 3 and 4; 4 x the same on 4 nodes"""
+    done = run("threadcomm_objects", threads, processes=3, hosts=hosts)
+    assert done.stdout == f"communicators, groups and topologies of {threads * max(3, hosts)} ranks: right\n"
+
+
+def test_mistakes_have_their_error_classes(hosts):
+    """2 x 3; 4 x 3 on 4 nodes"""
+    done = run("threadcomm_errors", hosts=hosts)
+    assert done.stdout == "every mistake with threads has its error class\n"
+    assert "not so" not in done.stderr
+
+
+def test_too_few_threads_are_told():
+    """1 x 3"""
+    done = run("threadcomm_errors", "few", processes=1, env=["PLAIT_WATCHDOG=1"])
+    assert done.stdout == "every mistake with threads has its error class\n"
+    told = r"plait: rank 0 has been in MPIX_Threadcomm_start, called at \S+, for more than 1 s; it waits for 1 of the 3 threads of"
+    assert len(re.findall(told, done.stderr)) == 1, done.stderr
+
+
 def random_calls(processes, threads, calls, hosts=1):
     seed = random.SystemRandom().randrange(1 << 32)
     done = run("random_collectives", "--seed", seed, "--calls", calls, "--threads", threads, processes=processes, hosts=hosts, timeout=120)

@@ -1,0 +1,32 @@
+// The exported functions that make and free operations: what they do is called without the MPI by thread communicators.
+#include "mpi/error.hpp"
+#include "threadcomm/combine.hpp"
+#include "transport/packets.hpp"
+
+using plait::Gate;
+
+#pragma GCC visibility push(default)
+
+extern "C" int MPI_Op_create(MPI_User_function* function, int commute, MPI_Op* op) {
+  const Gate gate;
+  const int error = PMPI_Op_create(function, commute, op);
+  if (error == MPI_SUCCESS) plait::threadcomm::remember_operation(*op, function);
+  return error;
+}
+
+#if MPI_VERSION >= 4
+extern "C" int MPI_Op_create_c(MPI_User_function_c* function, int commute, MPI_Op* op) {
+  const Gate gate;
+  const int error = PMPI_Op_create_c(function, commute, op);
+  if (error == MPI_SUCCESS) plait::threadcomm::remember_operation(*op, function);
+  return error;
+}
+#endif
+
+extern "C" int MPI_Op_free(MPI_Op* op) {
+  const Gate gate;
+  if (op) plait::threadcomm::forget_operation(*op);
+  return PMPI_Op_free(op);
+}
+
+#pragma GCC visibility pop

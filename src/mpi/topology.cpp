@@ -1,0 +1,204 @@
+// The exported functions on virtual topologies. Those of thread communicators are plait's.
+#include "threadcomm/topology.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "mpi/communicator.hpp"
+#include "mpi/native.hpp"
+#include "mpi/threads.hpp"
+
+namespace plait::mpi {
+namespace {
+
+using Kind = threadcomm::Topology::Kind;
+using threadcomm::Rank;
+using threadcomm::Topology;
+
+std::span<const int> ints(const int* at, int n) {
+  require(n >= 0 && (at || n == 0), MPI_ERR_ARG);
+  return {at, static_cast<std::size_t>(n)};
+}
+
+/// As many as fit.
+void put(const std::vector<int>& from, int* to, int most) {
+  std::copy_n(from.begin(), std::min(from.size(), static_cast<std::size_t>(std::max(most, 0))), to);
+}
+
+const Topology& cartesian(stream::Communicator& c) { return threadcomm::topology_of(threadcomm::rank_of(c), Kind::cartesian); }
+const Topology& graph(stream::Communicator& c) { return threadcomm::topology_of(threadcomm::rank_of(c), Kind::graph); }
+const Topology& distributed(stream::Communicator& c) { return threadcomm::topology_of(threadcomm::rank_of(c), Kind::distributed); }
+
+int kind_of(const Rank& rank) {
+  if (!rank.topology) return MPI_UNDEFINED;
+  switch (rank.topology->kind) {
+    case Kind::cartesian:
+      return MPI_CART;
+    case Kind::graph:
+      return MPI_GRAPH;
+    default:
+      return MPI_DIST_GRAPH;
+  }
+}
+
+void check_rank(const stream::Communicator& c, int rank) { require(rank >= 0 && rank < c.size, MPI_ERR_RANK); }
+
+std::span<const int> weights(const int* at, int n) {
+  return at == MPI_UNWEIGHTED || at == MPI_WEIGHTS_EMPTY ? std::span<const int>{} : ints(at, n);
+}
+
+Topology adjacent(int in, const int* sources, const int* in_weights, int out, const int* targets, const int* out_weights) {
+  const auto copy = [](std::span<const int> s) { return std::vector<int>(s.begin(), s.end()); };
+  Topology t;
+  t.sources = copy(ints(sources, in));
+  t.destinations = copy(ints(targets, out));
+  t.source_weights = copy(weights(in_weights, in));
+  t.destination_weights = copy(weights(out_weights, out));
+  t.weighted = in_weights != MPI_UNWEIGHTED;
+  return t;
+}
+
+threadcomm::Edges edges(int n, const int* sources, const int* degrees, const int* targets, const int* weight) {
+  int total = 0;
+  for (const int d : ints(degrees, n)) total += d;
+  return {ints(sources, n), ints(degrees, n), ints(targets, total), weights(weight, total), weight != MPI_UNWEIGHTED};
+}
+
+}  // namespace
+}  // namespace plait::mpi
+
+#pragma GCC visibility push(default)
+
+using plait::mpi::blocking;
+using plait::mpi::handle_of;
+using plait::mpi::ints;
+using plait::mpi::on;
+using plait::mpi::require;
+using plait::mpi::threads;
+using plait::stream::Call;
+using plait::stream::Communicator;
+using plait::threadcomm::rank_of;
+using plait::threadcomm::Topology;
+
+#define PLAIT_CALLER __builtin_return_address(0)
+
+// ---- making
+
+/// MADE: what makes the rank's side of it, or a pointer to that, in `made`.
+#define PLAIT_MAKES_TOPOLOGY(NAME, PARAMETERS, ARGUMENTS, MADE)     \
+  extern "C" int MPI_##NAME PARAMETERS {                            \
+    Communicator* const c = threads(comm);                          \
+    if (!c) return blocking([&] { return PMPI_##NAME ARGUMENTS; }); \
+    const Call call{"MPI_" #NAME, PLAIT_CALLER};                    \
+    return on(comm, [&] {                                           \
+      require(newcomm, MPI_ERR_ARG);                                \
+      plait::threadcomm::Rank& rank = rank_of(*c);                  \
+      *newcomm = handle_of(MADE);                                   \
+    });                                                             \
+  }
+
+PLAIT_MAKES_TOPOLOGY(Cart_create, (MPI_Comm comm, int n, const int dims[], const int periods[], int reorder, MPI_Comm* newcomm),
+                     (comm, n, dims, periods, reorder, newcomm),
+                     plait::threadcomm::create_cartesian(rank, ints(dims, n), ints(periods, n), call))
+PLAIT_MAKES_TOPOLOGY(Cart_sub, (MPI_Comm comm, const int remain[], MPI_Comm* newcomm), (comm, remain, newcomm),
+                     plait::threadcomm::sub_cartesian(rank, ints(remain, static_cast<int>(plait::mpi::cartesian(*c).dims.size())), call))
+PLAIT_MAKES_TOPOLOGY(Graph_create, (MPI_Comm comm, int n, const int index[], const int edges[], int reorder, MPI_Comm* newcomm),
+                     (comm, n, index, edges, reorder, newcomm),
+                     plait::threadcomm::create_graph(rank, ints(index, n), ints(edges, n > 0 ? index[n - 1] : 0), call))
+PLAIT_MAKES_TOPOLOGY(Dist_graph_create,
+                     (MPI_Comm comm, int n, const int sources[], const int degrees[], const int targets[], const int weights[],
+                      MPI_Info info, int reorder, MPI_Comm* newcomm),
+                     (comm, n, sources, degrees, targets, weights, info, reorder, newcomm),
+                     &plait::threadcomm::create_distributed(rank, plait::mpi::edges(n, sources, degrees, targets, weights), call))
+PLAIT_MAKES_TOPOLOGY(Dist_graph_create_adjacent,
+                     (MPI_Comm comm, int in, const int sources[], const int inweights[], int out, const int targets[],
+                      const int outweights[], MPI_Info info, int reorder, MPI_Comm* newcomm),
+                     (comm, in, sources, inweights, out, targets, outweights, info, reorder, newcomm),
+                     &plait::threadcomm::create_adjacent(rank, plait::mpi::adjacent(in, sources, inweights, out, targets, outweights),
+                                                         call))
+
+// ---- asking
+
+#define PLAIT_ASKS_TOPOLOGY(NAME, PARAMETERS, ARGUMENTS, BODY) \
+  extern "C" int MPI_##NAME PARAMETERS {                       \
+    Communicator* const c = threads(comm);                     \
+    if (!c) return PMPI_##NAME ARGUMENTS;                      \
+    return on(comm, [&] BODY);                                 \
+  }
+
+PLAIT_ASKS_TOPOLOGY(Topo_test, (MPI_Comm comm, int* kind), (comm, kind), { *kind = plait::mpi::kind_of(rank_of(*c)); })
+
+PLAIT_ASKS_TOPOLOGY(Cartdim_get, (MPI_Comm comm, int* n), (comm, n), { *n = static_cast<int>(plait::mpi::cartesian(*c).dims.size()); })
+PLAIT_ASKS_TOPOLOGY(Cart_get, (MPI_Comm comm, int most, int dims[], int periods[], int coords[]), (comm, most, dims, periods, coords), {
+  const Topology& t = plait::mpi::cartesian(*c);
+  std::vector<int> here(t.dims.size());
+  plait::threadcomm::coordinates(t, c->rank, here);
+  plait::mpi::put(t.dims, dims, most);
+  plait::mpi::put(t.periods, periods, most);
+  plait::mpi::put(here, coords, most);
+})
+PLAIT_ASKS_TOPOLOGY(Cart_rank, (MPI_Comm comm, const int coords[], int* rank), (comm, coords, rank), {
+  const Topology& t = plait::mpi::cartesian(*c);
+  const int found = plait::threadcomm::rank_at(t, ints(coords, static_cast<int>(t.dims.size())));
+  require(found != MPI_PROC_NULL, MPI_ERR_ARG);
+  *rank = found;
+})
+PLAIT_ASKS_TOPOLOGY(Cart_coords, (MPI_Comm comm, int rank, int most, int coords[]), (comm, rank, most, coords), {
+  const Topology& t = plait::mpi::cartesian(*c);
+  plait::mpi::check_rank(*c, rank);
+  std::vector<int> there(t.dims.size());
+  plait::threadcomm::coordinates(t, rank, there);
+  plait::mpi::put(there, coords, most);
+})
+PLAIT_ASKS_TOPOLOGY(Cart_shift, (MPI_Comm comm, int dimension, int by, int* source, int* dest), (comm, dimension, by, source, dest), {
+  const Topology& t = plait::mpi::cartesian(*c);
+  require(dimension >= 0 && static_cast<std::size_t>(dimension) < t.dims.size(), MPI_ERR_DIMS);
+  *source = plait::threadcomm::neighbour(t, c->rank, dimension, -by);
+  *dest = plait::threadcomm::neighbour(t, c->rank, dimension, by);
+})
+// Ranks are not put in another order.
+PLAIT_ASKS_TOPOLOGY(Cart_map, (MPI_Comm comm, int n, const int dims[], const int periods[], int* rank), (comm, n, dims, periods, rank), {
+  int ranks = 1;
+  for (const int d : ints(dims, n)) ranks *= d;
+  *rank = rank_of(*c).rank < ranks ? c->rank : MPI_UNDEFINED;
+})
+PLAIT_ASKS_TOPOLOGY(Graph_map, (MPI_Comm comm, int n, const int index[], const int edges[], int* rank), (comm, n, index, edges, rank),
+                    { *rank = rank_of(*c).rank < n ? c->rank : MPI_UNDEFINED; })
+
+PLAIT_ASKS_TOPOLOGY(Graphdims_get, (MPI_Comm comm, int* nodes, int* edges), (comm, nodes, edges), {
+  *nodes = static_cast<int>(plait::mpi::graph(*c).index.size());
+  *edges = static_cast<int>(plait::mpi::graph(*c).edges.size());
+})
+PLAIT_ASKS_TOPOLOGY(Graph_get, (MPI_Comm comm, int nodes, int most, int index[], int edges[]), (comm, nodes, most, index, edges), {
+  plait::mpi::put(plait::mpi::graph(*c).index, index, nodes);
+  plait::mpi::put(plait::mpi::graph(*c).edges, edges, most);
+})
+PLAIT_ASKS_TOPOLOGY(Graph_neighbors_count, (MPI_Comm comm, int rank, int* n), (comm, rank, n), {
+  plait::mpi::check_rank(*c, rank);
+  *n = static_cast<int>(plait::threadcomm::graph_neighbours(plait::mpi::graph(*c), rank).size());
+})
+PLAIT_ASKS_TOPOLOGY(Graph_neighbors, (MPI_Comm comm, int rank, int most, int neighbors[]), (comm, rank, most, neighbors), {
+  plait::mpi::check_rank(*c, rank);
+  const std::span<const int> all = plait::threadcomm::graph_neighbours(plait::mpi::graph(*c), rank);
+  plait::mpi::put({all.begin(), all.end()}, neighbors, most);
+})
+
+PLAIT_ASKS_TOPOLOGY(Dist_graph_neighbors_count, (MPI_Comm comm, int* in, int* out, int* weighted), (comm, in, out, weighted), {
+  const Topology& t = plait::mpi::distributed(*c);
+  *in = static_cast<int>(t.sources.size());
+  *out = static_cast<int>(t.destinations.size());
+  *weighted = t.weighted ? 1 : 0;
+})
+PLAIT_ASKS_TOPOLOGY(Dist_graph_neighbors,
+                    (MPI_Comm comm, int most_in, int sources[], int inweights[], int most_out, int targets[], int outweights[]),
+                    (comm, most_in, sources, inweights, most_out, targets, outweights), {
+                      const Topology& t = plait::mpi::distributed(*c);
+                      plait::mpi::put(t.sources, sources, most_in);
+                      plait::mpi::put(t.destinations, targets, most_out);
+                      if (t.weighted && inweights != MPI_UNWEIGHTED) plait::mpi::put(t.source_weights, inweights, most_in);
+                      if (t.weighted && outweights != MPI_UNWEIGHTED) plait::mpi::put(t.destination_weights, outweights, most_out);
+                    })
+
+#pragma GCC visibility pop

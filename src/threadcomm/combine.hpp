@@ -1,0 +1,19 @@
+// What an MPI_Op does to elements, without the MPI where that is known: threads combine at the same time, and an MPI that
+// lets only one thread in would have them wait for each other. Any thread.
+#pragma once
+
+#include <mpi.h>
+
+namespace plait::threadcomm {
+
+/// upper = lower op upper, element by element. Throws MPIError where the operation does not fit the datatype.
+void combine(const void* lower, void* upper, MPI_Count count, MPI_Datatype type, MPI_Op op);
+
+/// The functions of operations that the program makes. Without memory for them the MPI is asked each time.
+void remember_operation(MPI_Op op, MPI_User_function* function) noexcept;
+#if MPI_VERSION >= 4
+void remember_operation(MPI_Op op, MPI_User_function_c* function) noexcept;
+#endif
+void forget_operation(MPI_Op op) noexcept;
+
+}  // namespace plait::threadcomm

@@ -1,0 +1,117 @@
+#include "threadcomm/group.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "layout/contents.hpp"
+
+namespace plait::threadcomm {
+
+using layout::require;
+
+constexpr RequestKind kGroup{};
+
+namespace {
+
+std::vector<Place> places(const Rank& rank) {
+  std::vector<Place> all;
+  all.reserve(rank.peers.size());
+  for (const stream::Peer& p : rank.peers) all.push_back({p.process, p.address.pid, p.address.offset});
+  return all;
+}
+
+bool has(std::span<const Place> all, const Place& one) { return std::ranges::find(all, one) != all.end(); }
+
+/// In range and different?
+std::vector<char> marked(int size, std::span<const int> ranks) {
+  std::vector<char> marks(static_cast<std::size_t>(size));
+  for (const int r : ranks) {
+    require(r >= 0 && r < size && !marks[static_cast<std::size_t>(r)], MPI_ERR_RANK);
+    marks[static_cast<std::size_t>(r)] = 1;
+  }
+  return marks;
+}
+
+}  // namespace
+
+int Group::rank_of(const Place& place) const noexcept {
+  const auto at = std::ranges::find(members, place);
+  return at == members.end() ? MPI_UNDEFINED : static_cast<int>(at - members.begin());
+}
+
+Group& make_group(const Place& me, std::vector<Place> members) {
+  auto* const g = request::make<Group>();
+  if (!g) throw std::bad_alloc();
+  g->kind = &kGroup;
+  g->me = me;
+  g->members = std::move(members);
+  return *g;
+}
+
+Group& group_of(Rank& rank) {
+  std::vector<Place> all = places(rank);
+  const Place me = all[static_cast<std::size_t>(rank.rank)];
+  return make_group(me, std::move(all));
+}
+
+void free_group(Group& group) noexcept { request::destroy(group); }
+
+std::vector<Place> unite(std::span<const Place> one, std::span<const Place> other) {
+  std::vector<Place> all(one.begin(), one.end());
+  std::ranges::copy_if(other, std::back_inserter(all), [&](const Place& p) { return !has(one, p); });
+  return all;
+}
+
+std::vector<Place> intersect(std::span<const Place> one, std::span<const Place> other) {
+  std::vector<Place> all;
+  std::ranges::copy_if(one, std::back_inserter(all), [&](const Place& p) { return has(other, p); });
+  return all;
+}
+
+std::vector<Place> subtract(std::span<const Place> one, std::span<const Place> other) {
+  std::vector<Place> all;
+  std::ranges::copy_if(one, std::back_inserter(all), [&](const Place& p) { return !has(other, p); });
+  return all;
+}
+
+std::vector<Place> include(const Group& group, std::span<const int> ranks) {
+  static_cast<void>(marked(group.size(), ranks));
+  std::vector<Place> some;
+  some.reserve(ranks.size());
+  for (const int r : ranks) some.push_back(group.members[static_cast<std::size_t>(r)]);
+  return some;
+}
+
+std::vector<Place> exclude(const Group& group, std::span<const int> ranks) {
+  const std::vector<char> out = marked(group.size(), ranks);
+  std::vector<Place> rest;
+  for (std::size_t r = 0; r < out.size(); ++r) {
+    if (!out[r]) rest.push_back(group.members[r]);
+  }
+  return rest;
+}
+
+std::vector<int> ranks_of(std::span<const int[3]> ranges) {
+  std::vector<int> ranks;
+  for (const auto& [first, last, step] : ranges) {
+    require(step != 0, MPI_ERR_ARG);
+    for (int r = first; step > 0 ? r <= last : r >= last; r += step) ranks.push_back(r);
+  }
+  return ranks;
+}
+
+Rank* create(Rank& parent, const Group* group, stream::Call call) {
+  const std::vector<Place> all = places(parent);
+  int color = MPI_UNDEFINED;
+  int key = 0;
+  if (group) {
+    for (const Place& p : group->members) require(has(all, p), MPI_ERR_GROUP);
+    key = group->rank_of(all[static_cast<std::size_t>(parent.rank)]);
+    // Groups of different ranks are the same or have nothing in common: their first member tells them apart.
+    if (key != MPI_UNDEFINED) color = static_cast<int>(std::ranges::find(all, group->members.front()) - all.begin());
+  }
+  return split(parent, color, key, call);
+}
+
+}  // namespace plait::threadcomm

@@ -1,0 +1,183 @@
+// threadcomm_errors: what a program may get wrong with a thread communicator gives MPI's error classes through its error
+// handler, none of it hangs, and what follows is right. With a word, too few threads start first: the watchdog has to be on.
+#include <mpi.h>
+#include <plait/mpix.h>
+
+#include <atomic>
+#include <cstdio>
+#include <thread>
+#include <vector>
+
+#include "check.h"
+
+namespace {
+
+constexpr int kThreads = 3;
+
+int class_of(int code) {
+  int c = -1;
+  MPI_Error_class(code, &c);
+  return c;
+}
+
+#define GIVES(CALL, CLASS)                                                              \
+  do {                                                                                  \
+    const int class_ = class_of(CALL);                                                  \
+    if (class_ != (CLASS)) std::fprintf(stderr, "class %d, not %d: ", class_, (CLASS)); \
+    CHECK(class_ == (CLASS) && #CALL);                                                  \
+  } while (0)
+
+void still_works(MPI_Comm comm) {
+  int rank = -1;
+  int size = 0;
+  CHECK(MPI_Comm_rank(comm, &rank) == MPI_SUCCESS);
+  MPI_Comm_size(comm, &size);
+  int left = -1;
+  CHECK(MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 3, &left, 1, MPI_INT, (rank + size - 1) % size, 3, comm, MPI_STATUS_IGNORE) ==
+        MPI_SUCCESS);
+  CHECK(left == (rank + size - 1) % size);
+  int sum = 0;
+  CHECK(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS && sum == size * (size - 1) / 2);
+}
+
+/// By a thread that is no rank.
+void outside(MPI_Comm comm) {
+  int x = 0;
+  MPI_Request r = MPI_REQUEST_NULL;
+  GIVES(MPI_Comm_rank(comm, &x), MPI_ERR_COMM);
+  GIVES(MPI_Comm_size(comm, &x), MPI_ERR_COMM);
+  GIVES(MPI_Send(&x, 1, MPI_INT, 0, 0, comm), MPI_ERR_COMM);
+  GIVES(MPI_Irecv(&x, 1, MPI_INT, 0, 0, comm, &r), MPI_ERR_COMM);
+  GIVES(MPI_Barrier(comm), MPI_ERR_COMM);
+  GIVES(MPI_Ibarrier(comm, &r), MPI_ERR_COMM);
+  MPI_Comm made = MPI_COMM_NULL;
+  GIVES(MPI_Comm_dup(comm, &made), MPI_ERR_COMM);
+  GIVES(MPIX_Threadcomm_finish(comm), MPI_ERR_COMM);
+}
+
+void arguments(MPI_Comm comm) {
+  int rank = -1;
+  int size = 0;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  int x = 0;
+  std::vector<int> many(static_cast<std::size_t>(size));
+  MPI_Request r = MPI_REQUEST_NULL;
+  GIVES(MPI_Send(&x, 1, MPI_INT, size, 0, comm), MPI_ERR_RANK);
+  GIVES(MPI_Recv(&x, 1, MPI_INT, -5, 0, comm, MPI_STATUS_IGNORE), MPI_ERR_RANK);
+  GIVES(MPI_Send(&x, 1, MPI_INT, rank, -5, comm), MPI_ERR_TAG);
+  GIVES(MPI_Bcast(&x, 1, MPI_INT, size, comm), MPI_ERR_ROOT);
+  GIVES(MPI_Ireduce(&x, &x, 1, MPI_INT, MPI_SUM, -1, comm, &r), MPI_ERR_ROOT);
+  GIVES(MPI_Bcast(&x, -1, MPI_INT, 0, comm), MPI_ERR_COUNT);
+  GIVES(MPI_Allgather(&x, 1, MPI_DATATYPE_NULL, many.data(), 1, MPI_INT, comm), MPI_ERR_TYPE);
+  GIVES(MPI_Allreduce(&x, &x, 1, MPI_INT, MPI_OP_NULL, comm), MPI_ERR_OP);
+  int dims[1] = {size + 1};
+  const int periods[1] = {0};
+  MPI_Comm made = MPI_COMM_NULL;
+  GIVES(MPI_Cart_create(comm, 1, dims, periods, 0, &made), MPI_ERR_ARG);
+  GIVES(MPI_Cartdim_get(comm, &x), MPI_ERR_TOPOLOGY);
+  GIVES(MPI_Neighbor_allgather(&x, 1, MPI_INT, many.data(), 1, MPI_INT, comm), MPI_ERR_TOPOLOGY);
+  CHECK(r == MPI_REQUEST_NULL && made == MPI_COMM_NULL);
+  still_works(comm);
+}
+
+void unsupported(MPI_Comm comm) {
+  int x = 0;
+  MPI_Win w = MPI_WIN_NULL;
+  MPI_File f = MPI_FILE_NULL;
+  MPI_Comm made = MPI_COMM_NULL;
+  MPI_Request r = MPI_REQUEST_NULL;
+  GIVES(MPI_Win_create(&x, sizeof x, 1, MPI_INFO_NULL, comm, &w), MPI_ERR_UNSUPPORTED_OPERATION);
+  GIVES(MPI_Win_create_dynamic(MPI_INFO_NULL, comm, &w), MPI_ERR_UNSUPPORTED_OPERATION);
+  GIVES(MPI_File_open(comm, "none", MPI_MODE_RDONLY, MPI_INFO_NULL, &f), MPI_ERR_UNSUPPORTED_OPERATION);
+  GIVES(MPI_Comm_spawn("none", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, comm, &made, MPI_ERRCODES_IGNORE), MPI_ERR_UNSUPPORTED_OPERATION);
+  GIVES(MPI_Comm_connect("none", MPI_INFO_NULL, 0, comm, &made), MPI_ERR_UNSUPPORTED_OPERATION);
+  GIVES(MPI_Comm_idup(comm, &made, &r), MPI_ERR_UNSUPPORTED_OPERATION);
+  GIVES(MPI_Intercomm_create(comm, 0, MPI_COMM_WORLD, 0, 0, &made), MPI_ERR_UNSUPPORTED_OPERATION);
+#if MPI_VERSION >= 4
+  GIVES(MPI_Barrier_init(comm, MPI_INFO_NULL, &r), MPI_ERR_UNSUPPORTED_OPERATION);
+  GIVES(MPI_Psend_init(&x, 1, 1, MPI_INT, 0, 0, comm, MPI_INFO_NULL, &r), MPI_ERR_UNSUPPORTED_OPERATION);
+#endif
+  MPI_Comm nested = MPI_COMM_NULL;
+  GIVES(MPIX_Threadcomm_init(comm, 2, &nested), MPI_ERR_COMM);
+  still_works(comm);
+}
+
+/// A receive that is open when its rank wants to finish.
+void unfinished(MPI_Comm comm) {
+  int x = 0;
+  MPI_Request r = MPI_REQUEST_NULL;
+  MPI_Irecv(&x, 1, MPI_INT, 0, 77, comm, &r);
+  GIVES(MPIX_Threadcomm_finish(comm), MPI_ERR_PENDING);
+  MPI_Cancel(&r);
+  MPI_Wait(&r, MPI_STATUS_IGNORE);
+  still_works(comm);
+}
+
+/// With PLAIT_WATCHDOG: those that have come get an error.
+void too_few(MPI_Comm comm) {
+  std::vector<std::thread> team;
+  for (int t = 1; t < kThreads; ++t) {
+    team.emplace_back([&] { GIVES(MPIX_Threadcomm_start(comm), MPI_ERR_OTHER); });
+  }
+  for (std::thread& t : team) t.join();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm comm = MPI_COMM_NULL;
+  GIVES(MPIX_Threadcomm_init(MPI_COMM_WORLD, 0, &comm), MPI_ERR_ARG);
+  CHECK(comm == MPI_COMM_NULL);
+  GIVES(MPIX_Threadcomm_start(MPI_COMM_WORLD), MPI_ERR_COMM);
+  MPI_Comm world = MPI_COMM_WORLD;
+  GIVES(MPIX_Threadcomm_free(&world), MPI_ERR_COMM);
+  CHECK(MPIX_Threadcomm_init(MPI_COMM_WORLD, kThreads, &comm) == MPI_SUCCESS);
+  outside(comm);
+  if (argc > 1) too_few(comm);
+
+  std::atomic<int> started{0};
+  std::atomic<int> checked{0};
+  std::vector<std::thread> team;
+  for (int t = 0; t < kThreads; ++t) {
+    team.emplace_back([&, t] {
+      CHECK(MPIX_Threadcomm_start(comm) == MPI_SUCCESS);
+      ++started;
+      GIVES(MPIX_Threadcomm_start(comm), MPI_ERR_OTHER);  // twice
+      arguments(comm);
+      unsupported(comm);
+      unfinished(comm);
+      MPI_Comm same = comm;
+      if (t == 0) GIVES(MPIX_Threadcomm_free(&same), MPI_ERR_ARG);  // while started
+      MPI_Comm base = comm;
+      GIVES(MPI_Comm_free(&base), MPI_ERR_COMM);
+      while (checked == 0) std::this_thread::yield();
+      CHECK(MPIX_Threadcomm_finish(comm) == MPI_SUCCESS);
+    });
+  }
+  while (started < kThreads) std::this_thread::yield();
+  GIVES(MPIX_Threadcomm_start(comm), MPI_ERR_ARG);  // one too many
+  outside(comm);
+  checked = 1;
+  for (std::thread& t : team) t.join();
+  team.clear();
+
+  // And again, by other threads.
+  for (int t = 0; t < kThreads; ++t) {
+    team.emplace_back([&] {
+      CHECK(MPIX_Threadcomm_start(comm) == MPI_SUCCESS);
+      still_works(comm);
+      CHECK(MPIX_Threadcomm_finish(comm) == MPI_SUCCESS);
+    });
+  }
+  for (std::thread& t : team) t.join();
+  CHECK(MPIX_Threadcomm_free(&comm) == MPI_SUCCESS && comm == MPI_COMM_NULL);
+  if (rank == 0) std::printf("every mistake with threads has its error class\n");
+  MPI_Finalize();
+  return 0;
+}
