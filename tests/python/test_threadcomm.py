@@ -78,3 +78,46 @@ def test_random_collectives_between_nodes(threads):
     if reason := launch.why_no_nodes(MPI):
         pytest.skip(reason)
     random_calls(4, threads, 200, hosts=4)
+
+
+def test_programs_written_for_processes():
+    """6 x 1, 3 x 2, 2 x 3, 1 x 6: the same, digit by digit"""
+    outputs = {shape: run("jobs", shape[1], processes=shape[0]).stdout for shape in [(6, 1), (3, 2), (2, 3), (1, 6)]}
+    assert "ring of 6: token" in outputs[6, 1]
+    assert "120000 keys, 0 out of order" in outputs[6, 1]
+    assert len(set(outputs.values())) == 1, outputs
+
+
+def test_programs_between_nodes():
+    """4 x 1 on 4 nodes, 4 x 1 and 2 x 2 on one"""
+    if reason := launch.why_no_nodes(MPI):
+        pytest.skip(reason)
+    outputs = {run("jobs", 1, processes=4, hosts=4).stdout, run("jobs", 1, processes=4).stdout, run("jobs", 2, processes=2).stdout}
+    assert len(outputs) == 1, outputs
+
+
+@pytest.mark.parametrize(
+    ("processes", "messages", "words"),
+    [
+        (2, 60_000, ["--ranks", 2, "--streams", 1, "--max-bytes", 4000]),
+        (3, 30_000, ["--ranks", 3, "--streams", 1, "--max-bytes", 50_000]),
+        (2, 10_000, ["--ranks", 2, "--streams", 2]),  # up to 4 MB
+        (1, 20_000, ["--ranks", 5, "--streams", 1, "--max-bytes", 100_000]),
+    ],
+)
+def test_random_messages(processes, messages, words):
+    """1 to 3 x 2 to 5"""
+    random_messages(processes, 1, messages, *words)
+
+
+def test_random_messages_between_nodes():
+    """4 x 2 on 4 nodes"""
+    if reason := launch.why_no_nodes(MPI):
+        pytest.skip(reason)
+    random_messages(4, 4, 20_000, "--ranks", 2, "--streams", 1, "--max-bytes", 100_000)
+
+
+def random_messages(processes, hosts, messages, *words):
+    line = ["--seed", random.SystemRandom().randrange(1 << 32), "--messages", messages, *words]
+    done = run("random_p2p", *line, processes=processes, hosts=hosts, timeout=120)
+    assert "all as the model says" in done.stdout

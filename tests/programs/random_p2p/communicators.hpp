@@ -1,5 +1,5 @@
 // The communicators of the program and the fences between rounds. In stream mode communicator k is a stream
-// communicator and the last one a multiplex stream communicator; in plain mode all are duplicates of MPI_COMM_WORLD.
+// communicator and the last one a multiplex stream communicator; in plain mode all are duplicates of `world`.
 #pragma once
 
 #include <mpi.h>
@@ -18,21 +18,21 @@ namespace random_p2p {
 
 class Communicators {
  public:
-  Communicators(const Shape& shape, Where& where) : shape_(shape), comms_(shape.communicators(), MPI_COMM_NULL) {
-    RANDOM_P2P_TRY(where, MPI_Comm_dup, MPI_COMM_WORLD, &control_);
-    for (int k = 0; k < shape.endpoints; ++k) RANDOM_P2P_TRY(where, MPI_Comm_dup, MPI_COMM_WORLD, &comms_[shape.endpoints + k]);
+  Communicators(const Shape& shape, MPI_Comm world, Where& where) : shape_(shape), comms_(shape.communicators(), MPI_COMM_NULL) {
+    RANDOM_P2P_TRY(where, MPI_Comm_dup, world, &control_);
+    for (int k = 0; k < shape.endpoints; ++k) RANDOM_P2P_TRY(where, MPI_Comm_dup, world, &comms_[shape.endpoints + k]);
 #ifdef PLAIT_LINKED
     if (shape.streams) {
       streams_.resize(shape.endpoints);
       for (MPIX_Stream& s : streams_) RANDOM_P2P_TRY(where, MPIX_Stream_create, MPI_INFO_NULL, &s);
-      for (int k = 0; k < shape.endpoints; ++k) RANDOM_P2P_TRY(where, MPIX_Stream_comm_create, MPI_COMM_WORLD, streams_[k], &comms_[k]);
+      for (int k = 0; k < shape.endpoints; ++k) RANDOM_P2P_TRY(where, MPIX_Stream_comm_create, world, streams_[k], &comms_[k]);
       if (shape.multiplex) {
-        RANDOM_P2P_TRY(where, MPIX_Stream_comm_create_multiplex, MPI_COMM_WORLD, shape.endpoints, streams_.data(), &comms_.back());
+        RANDOM_P2P_TRY(where, MPIX_Stream_comm_create_multiplex, world, shape.endpoints, streams_.data(), &comms_.back());
       }
     }
 #endif
     for (MPI_Comm& c : comms_) {
-      if (c == MPI_COMM_NULL) RANDOM_P2P_TRY(where, MPI_Comm_dup, MPI_COMM_WORLD, &c);
+      if (c == MPI_COMM_NULL) RANDOM_P2P_TRY(where, MPI_Comm_dup, world, &c);
       RANDOM_P2P_TRY(where, MPI_Comm_set_errhandler, c, MPI_ERRORS_RETURN);
     }
   }

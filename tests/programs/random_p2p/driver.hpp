@@ -129,8 +129,10 @@ class Driver {
   std::string describe(const Message& m, EndpointId from) const;
   const Message& expected(const Record& r) const { return r.in->pairs[r.receive->pair].messages[r.receive->message]; }
   [[nodiscard]] bool has(Feature f) const { return shape_.features.has(f); }
-  /// Stream communicators are, whatever the MPI underneath does on its own.
-  [[nodiscard]] bool held_to_standard(int communicator) const { return shape_.streams && !shape_.is_ordinary(communicator); }
+  /// Stream and thread communicators are, whatever the MPI underneath does on its own.
+  [[nodiscard]] bool held_to_standard(int communicator) const {
+    return shape_.ranks || (shape_.streams && !shape_.is_ordinary(communicator));
+  }
   Quirks quirks(int communicator) const { return held_to_standard(communicator) ? Quirks{} : quirks_; }
   /// Hands a request to the pool.
   std::size_t pend(MPI_Request request, int record, int communicator, Pool::After after = Pool::After::gone);

@@ -51,6 +51,7 @@ struct Shape {
   int endpoints = 1;
   bool streams = false;  ///< communicator k < endpoints is a stream communicator, not an ordinary one
   bool multiplex = false;
+  bool ranks = false;  ///< what is called a process here is a thread
   std::uint32_t max_bytes = 4 << 20;
   int tag_ub = 32767;
   Features features;
