@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <mpi.h>
 #include <omp.h>
+#include <plait/mpix.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -85,7 +86,10 @@ nlohmann::json summary(std::vector<double> v) {
 /// What the run was made of and what it found; complete on process 0.
 class Report {
  public:
+  /// `threads` of each process, of which some may be ranks of their own.
   Report(const Simulation& s, const ModelInfo& model, int threads) : processes_(1) {
+    int processes = 1;
+    MPI_Comm_size(MPI_COMM_WORLD, &processes);
     MPI_Comm_size(s.comm(), &processes_);
     MPI_Comm_rank(s.comm(), &rank_);
     const Subdomain& box = s.box();
@@ -97,7 +101,7 @@ class Report {
     const std::string text(version);
     json_["deck"] = s.deck().name;
     json_["model"] = model.name;
-    json_["processes"] = processes_;
+    json_["processes"] = processes;
     json_["threads"] = threads;
     json_["grid"] = box.grid;
     json_["lattice"] = box.global;
@@ -177,7 +181,7 @@ class Report {
   }
 
  private:
-  int processes_, rank_ = 0;
+  int processes_, rank_ = 0;  ///< of the simulation's communicator
   nlohmann::json json_;
 };
 
@@ -315,13 +319,13 @@ struct Setup {
   int threads = 1;
 };
 
-Setup set_up(const Options& o, const ModelInfo& model, MPI_Comm comm) {
+Setup set_up(const Options& o, const ModelInfo& model, MPI_Comm comm, int threads) {
   int size = 0, level = 0;
   MPI_Comm_size(comm, &size);
   MPI_Query_thread(&level);
   Setup setup;
   const std::string text = read_deck(o.deck, comm);
-  setup.threads = omp_get_max_threads();
+  setup.threads = threads;
   int least[2] = {setup.threads, -setup.threads}, all[2];
   MPI_Allreduce(least, all, 2, MPI_INT, MPI_MIN, comm);
   collectively(comm, [&] {
@@ -339,18 +343,26 @@ Setup set_up(const Options& o, const ModelInfo& model, MPI_Comm comm) {
   return setup;
 }
 
-/// The whole run.
-void simulate(const Options& o, const ModelInfo& model, MPI_Comm comm) {
-  const Setup setup = set_up(o, model, comm);
+/// The whole run, by every rank of `comm` with so many threads.
+void simulate(const Options& o, const ModelInfo& model, MPI_Comm comm, int threads) {
+  const Setup setup = set_up(o, model, comm, threads);
   const Deck& deck = setup.deck;
   const bool writes = !o.no_output && (deck.fields || deck.fields_every || deck.checkpoint_every);
+  int by_threads = 0;
+  MPIX_Comm_test_threadcomm(comm, &by_threads);
+  collectively(comm, [&] {
+    if (by_threads && (writes || !o.restart.empty())) {
+      throw Error(fmt::format("model {} has no files, since threads cannot open one together; add --no-output or choose another model",
+                              model.name));
+    }
+  });
   if (writes) prepare_folder(deck.directory, comm);
   if (!o.json.empty()) {
     const auto folder = std::filesystem::path(o.json).parent_path();
     prepare_folder(folder.empty() ? "." : folder.string(), comm);
   }
   Simulation s(deck, model, setup.grid, setup.threads, std::filesystem::path(o.deck).parent_path().string(), comm);
-  Report report(s, model, setup.threads);
+  Report report(s, model, by_threads ? omp_get_max_threads() : setup.threads);
   s.initialize();
   if (!o.restart.empty()) read_checkpoint(s, o.restart);
   const std::string stem = (std::filesystem::path(deck.directory) / deck.name).string();
@@ -369,6 +381,38 @@ void simulate(const Options& o, const ModelInfo& model, MPI_Comm comm) {
       if (!c["passed"].get<bool>()) throw Error(fmt::format("the check against {} failed", c["against"].get<std::string>()));
     }
   });
+}
+
+/// The same by ranks of one sort or the other. Returns the exit status.
+int simulate_as(const Options& o, const ModelInfo& model, MPI_Comm comm, int threads) {
+  try {
+    simulate(o, model, comm, threads);
+    return 0;
+  } catch (const Quit&) {
+    return 1;
+  } catch (const std::exception& e) {
+    int rank = 0;
+    MPI_Comm_rank(comm, &rank);
+    std::fprintf(stderr, "plait-lbm: process %d: %s\n", rank, e.what());
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    return 1;
+  }
+}
+
+/// Every thread a rank: the run is that of as many processes with one thread each.
+int simulate_by_threads(const Options& o, const ModelInfo& model) {
+  const int threads = omp_get_max_threads();
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPIX_Threadcomm_init(MPI_COMM_WORLD, threads, &comm);
+  int status = 0;
+#pragma omp parallel num_threads(threads) reduction(max : status)
+  {
+    MPIX_Threadcomm_start(comm);
+    status = simulate_as(o, model, comm, 1);
+    MPIX_Threadcomm_finish(comm);
+  }
+  MPIX_Threadcomm_free(&comm);
+  return status;
 }
 
 /// Reads the command line. Returns an exit status where there is nothing to run.
@@ -411,16 +455,10 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (status) {
     if (rank == 0) fmt::print(*status ? stderr : stdout, "{}", line);
+  } else if (model->name == "threadcomm") {
+    status = simulate_by_threads(options, *model);
   } else {
-    try {
-      simulate(options, *model, MPI_COMM_WORLD);
-      status = 0;
-    } catch (const Quit&) {
-      status = 1;
-    } catch (const std::exception& e) {
-      std::fprintf(stderr, "plait-lbm: process %d: %s\n", rank, e.what());
-      MPI_Abort(MPI_COMM_WORLD, 1);
-    }
+    status = simulate_as(options, *model, MPI_COMM_WORLD, omp_get_max_threads());
   }
   std::fflush(nullptr);
   MPI_Finalize();

@@ -203,7 +203,7 @@ class Comparison:
 
     def measure(self) -> None:
         """All rows in turn, and again."""
-        flow = min(self.flow_seconds(self.fastest()), self.seconds / 2)
+        flow = min(self.flow_seconds(self.fastest(writes=True)), self.seconds / 2)
         self.steps = plan.plan(self.rows, 0.95 * (self.left - flow), self.repeats)
         for turn in range(1, self.repeats + 1):
             for row in self.rows:
@@ -228,14 +228,14 @@ class Comparison:
             self.write_json()
 
     def run_flow(self) -> None:
-        """The deck as it is, once, by the fastest row that fits the machine."""
-        row = self.fastest()
+        """The deck as it is, once, by the fastest row that fits the machine and can write fields."""
+        row = self.fastest(writes=True)
         wanted = self.content.get("run", {}).get("steps", 1)
         fitting = int((self.left - row.overhead_s - OUTPUT_S) / (FLOW_MARGIN * row.step_s))
         if fitting < min(wanted, plan.LEAST_STEPS):
             self.notes.append("No time was left for the whole flow: no permeability; give it more with --minutes.")
             return
-        options = ["--output", str(self.out), "--set", "output.fields=true"]
+        options = ["--output", str(self.out), "--set", "output.fields=true"] if row.model in plan.WRITING else ["--no-output"]
         if fitting < wanted:
             # Not by --steps: the flow may still be found steady before.
             options += ["--set", f"run.steps={fitting}"]
@@ -266,8 +266,10 @@ class Comparison:
             raise CompareError(f"{row.label} wrote no results")
         return found
 
-    def fastest(self) -> Row:
+    def fastest(self, writes: bool = False) -> Row:
         fitting = [row for row in self.rows if not row.oversubscribed]
+        if writes:
+            fitting = [row for row in fitting if row.model in plan.WRITING] or fitting
         return min(fitting, key=lambda row: row.step["median"] if row.samples else 1e3 * row.step_s)
 
     def flow_seconds(self, row: Row) -> float:

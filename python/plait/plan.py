@@ -8,7 +8,9 @@ from pathlib import Path
 
 from plait.results import Row
 
-MODELS = ("pure-mpi", "masteronly", "funneled", "multiple")
+MODELS = ("pure-mpi", "masteronly", "funneled", "multiple", "threadcomm")
+# Threads that are ranks cannot open a file together.
+WRITING = MODELS[:4]
 LEAST_STEPS, GOOD_STEPS, MOST_STEPS = 20, 50, 100
 
 

@@ -57,7 +57,9 @@ class StandIn:
 
     clock: float = 1000.0
     startup: float = 0.5
-    step_ms: dict[str, float] = field(default_factory=lambda: {"pure-mpi": 10, "masteronly": 12, "funneled": 9, "multiple": 11})
+    step_ms: dict[str, float] = field(
+        default_factory=lambda: {"pure-mpi": 10, "masteronly": 12, "funneled": 9, "multiple": 11, "threadcomm": 14}
+    )
     slow_oversubscribed: float = 2.0
     digests: dict[str, str] = field(default_factory=dict)
     lines: list[tuple[list[str], int, int]] = field(default_factory=list)
@@ -140,9 +142,11 @@ def test_writes_json_with_a_run_per_model_and_shape(place: Place):
         ("pure-mpi", 2, 1, False),
         ("multiple", 1, 2, False),
         ("masteronly", 1, 2, False),
+        ("threadcomm", 1, 2, False),
         ("funneled", 2, 2, True),
         ("multiple", 2, 2, True),
         ("masteronly", 2, 2, True),
+        ("threadcomm", 2, 2, True),
     ]
     for run in found["runs"]:
         assert run["rounds"] == len(run["samples"]) == 3
@@ -153,12 +157,21 @@ def test_writes_json_with_a_run_per_model_and_shape(place: Place):
 
 def test_models_run_in_turn_with_equal_steps(place: Place):
     assert place.compare(repeats=2) == 0
-    measured = place.standin.lines[7:-1]
+    measured = place.standin.lines[9:-1]
     order = [(line[0][3], line[1]) for line in measured]
-    assert order[:7] == order[7:] and len(set(order)) == 7
+    assert order[:9] == order[9:] and len(set(order)) == 9
     assert len({line[0][line[0].index("--steps") + 1] for line in measured}) == 1
     flow, processes, threads = place.standin.lines[-1]
     assert flow[3] == "funneled" and (processes, threads) == (1, 2) and "--steps" not in flow
+
+
+def test_the_flow_is_by_a_model_that_writes_files(place: Place):
+    place.standin.step_ms["threadcomm"] = 5
+    assert place.compare(repeats=1) == 0
+    assert place.standin.lines[-1][0][3] == "funneled"
+    assert place.compare(repeats=1, models=["threadcomm"]) == 0
+    flow = place.standin.lines[-1][0]
+    assert flow[3] == "threadcomm" and "--no-output" in flow
 
 
 def test_table_is_whole_where_there_is_no_terminal(place: Place, capsys):
@@ -187,7 +200,7 @@ def test_differing_digests_are_named_and_fail(place: Place, capsys):
     assert place.compare() == 1
     said = capsys.readouterr().err.splitlines()[0]
     assert "digests differ" in said and f"multiple 1 × 2: {'cd' * 16}" in said and "pure-mpi 2 × 1: abab" in said
-    assert place.json()["permeability"] is None and len(place.json()["runs"]) == 7
+    assert place.json()["permeability"] is None and len(place.json()["runs"]) == 9
 
 
 @pytest.mark.parametrize("minutes", [0.3, 0.5, 1, 5])
@@ -217,7 +230,7 @@ def test_hopelessly_slow_oversubscribed_rows_are_left_out_and_named(place: Place
 
 
 def test_interrupt_keeps_what_was_measured(place: Place, capsys):
-    place.standin.act = {10: KeyboardInterrupt()}
+    place.standin.act = {12: KeyboardInterrupt()}
     assert place.compare() == 130
     assert [len(run["samples"]) for run in place.json()["runs"]] == [1, 1]
     printed = capsys.readouterr()
@@ -225,7 +238,7 @@ def test_interrupt_keeps_what_was_measured(place: Place, capsys):
 
 
 def test_failing_run_shows_its_line_and_keeps_what_was_measured(place: Place, capsys):
-    place.standin.act = {9: CompletedRun(1, "", "plait-lbm: more processes than planes\n")}
+    place.standin.act = {11: CompletedRun(1, "", "plait-lbm: more processes than planes\n")}
     assert place.compare() == 1
     assert capsys.readouterr().err.splitlines()[0] == "plait compare: masteronly 1 × 2 failed: plait-lbm: more processes than planes"
     assert [run["model"] for run in place.json()["runs"]] == ["pure-mpi"]

@@ -64,6 +64,9 @@ SHAPES = [
     ("funneled", 4, 2, "2x1x2"),
     ("multiple", 2, 3, ""),
     ("multiple", 4, 2, "2x2x1"),
+    ("threadcomm", 1, 4, ""),
+    ("threadcomm", 2, 2, "2x1x2"),
+    ("threadcomm", 3, 3, ""),
 ]
 
 
@@ -218,7 +221,7 @@ def test_checkpoint_replaces_the_last_one_only_when_complete(lbm, tmp_path):
         ([], ["geometry.packing.volume-fraction=0.9"], ["at most 0.55"]),
         (["--grid", "3x1x1"], [], ["--grid 3x1x1 has 3 boxes, but there are 2 processes"]),
         (["--grid", "big"], [], ["--grid big: must be three whole numbers"]),
-        (["--model", "magic"], [], ["--model magic: unknown; there are pure-mpi, masteronly, funneled, multiple"]),
+        (["--model", "magic"], [], ["--model magic: unknown; there are pure-mpi, masteronly, funneled, multiple, threadcomm"]),
         (["--steps", "-3"], [], ["--steps"]),
         (["--restart", "none"], [], ["checkpoint none cannot be opened"]),
         (["--output", "/proc/nowhere"], [], ["output folder /proc/nowhere cannot be written to"]),
@@ -242,6 +245,12 @@ def test_missing_deck(lbm):
 
 def test_threads_for_a_model_without(lbm):
     assert_one_clear_line(lbm("porous", "--model", "pure-mpi", threads=2, settings=SMALL), "uses one thread a process")
+
+
+def test_files_for_threads_that_are_ranks(lbm, tmp_path):
+    """2 x 2."""
+    done = lbm("porous", "--model", "threadcomm", "--output", tmp_path / "out", processes=2, threads=2, settings=SMALL)
+    assert_one_clear_line(done, "model threadcomm has no files", "--no-output")
 
 
 def test_checkpoints_that_do_not_fit(lbm, tmp_path):
