@@ -33,7 +33,9 @@ constinit std::atomic<bool> crowded{false};  // a hint: relaxed
 
 void set_load(int endpoints, int cores) noexcept { crowded.store(endpoints > cores, std::memory_order_relaxed); }
 
-int Idle::spins() noexcept { return crowded.load(std::memory_order_relaxed) ? kSpinsInCrowd : kSpins; }
+bool is_crowded() noexcept { return crowded.load(std::memory_order_relaxed); }
+
+int Idle::spins() noexcept { return is_crowded() ? kSpinsInCrowd : kSpins; }
 
 void Idle::give_way() noexcept {
   if (!attended_) {

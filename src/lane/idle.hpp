@@ -12,6 +12,7 @@ namespace plait::lane {
 /// How many endpoints there are and how many cores they have together, on this node, as far as is known: processes may be
 /// bound to cores of their own. Any thread.
 void set_load(int endpoints, int cores) noexcept;
+[[nodiscard]] bool is_crowded() noexcept;
 
 class Idle {
  public:

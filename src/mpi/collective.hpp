@@ -63,9 +63,11 @@ inline lane::Memory unless_in_place(const void* at, MPI_Count count, MPI_Datatyp
 
 // ---- moving
 
-inline auto Barrier(Rank&) {
-  return [](Collective& c) { return threadcomm::barrier(c); };
-}
+struct MakeBarrier {
+  threadcomm::Steps operator()(Collective& c) const { return threadcomm::barrier(c); }
+  bool by_team(Rank& rank, stream::Call call) const { return threadcomm::barrier_by_team(rank, call); }
+};
+inline MakeBarrier Barrier(Rank&) { return {}; }
 
 inline auto Bcast(Rank& rank, void* buf, MPI_Count n, MPI_Datatype t, int root) {
   check_root(rank, root);
@@ -104,9 +106,15 @@ auto Scatterv(Rank& rank, const void* s, const C* sns, const D* ds, MPI_Datatype
   return scatter(rank, rank.rank == root ? blocks(rank.size, s, sns, ds, st) : Blocks{}, r, rn, rt, root);
 }
 
-inline auto allgather(const void* s, MPI_Count sn, MPI_Datatype st, Blocks all) {
-  const bool in_place = s == MPI_IN_PLACE;
-  return [mine = unless_in_place(s, sn, st), all, in_place](Collective& c) { return threadcomm::allgather(c, mine, all, in_place); };
+struct MakeAllgather {
+  lane::Memory mine;
+  Blocks all;
+  bool in_place;
+  threadcomm::Steps operator()(Collective& c) const { return threadcomm::allgather(c, mine, all, in_place); }
+  bool by_team(Rank& rank, stream::Call call) const { return threadcomm::allgather_by_team(rank, mine, all, in_place, call); }
+};
+inline MakeAllgather allgather(const void* s, MPI_Count sn, MPI_Datatype st, Blocks all) {
+  return {unless_in_place(s, sn, st), all, s == MPI_IN_PLACE};
 }
 inline auto Allgather(Rank&, const void* s, MPI_Count sn, MPI_Datatype st, void* r, MPI_Count rn, MPI_Datatype rt) {
   return allgather(s, sn, st, blocks(r, rn, rt));
@@ -148,8 +156,13 @@ inline auto Reduce(Rank& rank, const void* s, void* r, MPI_Count n, MPI_Datatype
   require(s != MPI_IN_PLACE || rank.rank == root, MPI_ERR_BUFFER);
   return [all = reduction(s, r, n, t, op), root](Collective& c) { return threadcomm::reduce(c, all, root); };
 }
-inline auto Allreduce(Rank&, const void* s, void* r, MPI_Count n, MPI_Datatype t, MPI_Op op) {
-  return [all = reduction(s, r, n, t, op)](Collective& c) { return threadcomm::allreduce(c, all); };
+struct MakeAllreduce {
+  Reduction all;
+  threadcomm::Steps operator()(Collective& c) const { return threadcomm::allreduce(c, all); }
+  bool by_team(Rank& rank, stream::Call call) const { return threadcomm::allreduce_by_team(rank, all, call); }
+};
+inline MakeAllreduce Allreduce(Rank&, const void* s, void* r, MPI_Count n, MPI_Datatype t, MPI_Op op) {
+  return {reduction(s, r, n, t, op)};
 }
 template <class C>
 auto Reduce_scatter(Rank& rank, const void* s, void* r, const C* ns, MPI_Datatype t, MPI_Op op) {

@@ -33,6 +33,13 @@ struct Reduction {
 [[nodiscard]] Steps reduce_scatter(Collective& c, Reduction r, Blocks counts);
 [[nodiscard]] Steps scan(Collective& c, Reduction r, bool exclusive);
 
+// ---- blocking calls by meeting (meeting.cpp). False where the ranks of the communicator cannot, or it is too much: for all of
+// them alike.
+
+[[nodiscard]] bool barrier_by_team(Rank& rank, stream::Call call);
+[[nodiscard]] bool allreduce_by_team(Rank& rank, const Reduction& r, stream::Call call);
+[[nodiscard]] bool allgather_by_team(Rank& rank, const lane::Memory& mine, const Blocks& all, bool in_place, stream::Call call);
+
 // ---- between neighbours (topology.cpp)
 
 /// Blocks by neighbour. `same`: every neighbour gets the first block.

@@ -12,9 +12,13 @@ namespace plait::threadcomm {
 /// Waits for one that was begun.
 void wait(Collective& c, stream::Call call);
 
-/// Runs the algorithm that `make` makes for the call. Returns its error.
+/// Runs the algorithm that `make` makes for the call. Returns its error. Some calls have a shorter way where the ranks can
+/// meet in one process.
 template <class Make>
-[[nodiscard]] int run(Rank& rank, stream::Call call, Make make) {
+[[nodiscard]] int run(Rank& rank, stream::Call call, const Make& make) {
+  if constexpr (requires { make.by_team(rank, call); }) {
+    if (make.by_team(rank, call)) return MPI_SUCCESS;
+  }
   Collective c(rank);
   c.begin(make(c));
   transport::flush_network();

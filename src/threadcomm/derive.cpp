@@ -13,6 +13,7 @@
 #include "stream/helper.hpp"
 #include "threadcomm/algorithms.hpp"
 #include "threadcomm/call.hpp"
+#include "threadcomm/team.hpp"
 #include "threadcomm/threadcomm.hpp"
 
 namespace plait::threadcomm {
@@ -140,6 +141,7 @@ Process* make_process(Rank& maker, const std::vector<Card>& cards, int color) {
   process->base = maker.process->base;
   process->ranks.resize(process->base->ranks.size());
   process->set_members(all);
+  process->team = make_team(*all);
   process->left.store(static_cast<int>(all->ranks_of[static_cast<std::size_t>(process->rank)].size()), std::memory_order_relaxed);
   stream::enter(*process);
   return process.release();

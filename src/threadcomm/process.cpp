@@ -10,6 +10,7 @@
 #include "stream/handle_bits.hpp"
 #include "threadcomm/attribute.hpp"
 #include "threadcomm/region.hpp"
+#include "threadcomm/team.hpp"
 #include "threadcomm/threadcomm.hpp"
 
 namespace plait::threadcomm {
@@ -87,6 +88,10 @@ Rank::~Rank() {
 Process::Process() = default;
 Process::~Process() = default;
 
+std::unique_ptr<Team> make_team(const Members& all) {
+  return all.ranks_of.size() == 1 && all.peers.size() <= Team::kRanks ? std::make_unique<Team>(all) : nullptr;
+}
+
 MPI_Comm create(MPI_Comm parent, int threads) {
   Streams streams;
   streams.handles.reserve(static_cast<std::size_t>(std::max(threads, 0)));
@@ -106,6 +111,7 @@ MPI_Comm create(MPI_Comm parent, int threads) {
   const std::shared_ptr<const Members> all = sort_members(*pairs);
   base->set_members(all);
   base->region = std::make_unique<Region>(threads);
+  base->team = make_team(*all);
   base->ranks.reserve(static_cast<std::size_t>(threads));
   for (int i = 0; i < threads; ++i) {
     const auto at = 2 * static_cast<std::size_t>(i);

@@ -49,6 +49,7 @@ struct Rank : stream::Communicator {
   int seat = 0;
   lane::Context* hidden = nullptr;  ///< where the messages of collective calls are matched; lanes are those of locals[0]
   std::uint32_t sequence = 0;       ///< of the next collective call
+  std::uint32_t meetings = 0;       ///< of the team that it was at
   std::shared_ptr<const Topology> topology;
   std::map<int, void*> attributes;  ///< by keyval
   int calls = 0;                    ///< collective calls that have a request
@@ -61,13 +62,15 @@ struct Rank : stream::Communicator {
   Rank& operator=(const Rank&) = delete;
 };
 
-struct Region;  // region.cpp
+struct Region;  // region.hpp
+class Team;     // team.hpp
 
 struct Process : stream::Communicator {
   Process* base = nullptr;
   std::vector<Rank*> ranks;        ///< by seat; null where that thread has none
   std::atomic<int> left{0};        ///< ranks that have not freed it
   std::unique_ptr<Region> region;  ///< of a base
+  std::unique_ptr<Team> team;      ///< where the communicator lies within this process, and has few ranks
   /// Streams of a base's threads.
   std::vector<int> streams;
   ~Process();
@@ -75,6 +78,9 @@ struct Process : stream::Communicator {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 };
+
+/// If it can have one.
+[[nodiscard]] std::unique_ptr<Team> make_team(const Members& all);
 
 /// Is this a thread communicator, whether or not the calling thread is a rank of it?
 [[nodiscard]] inline bool is_threadcomm(const stream::Communicator& c) noexcept { return c.of_thread != nullptr; }
