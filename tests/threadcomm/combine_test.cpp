@@ -1,0 +1,90 @@
+// MPI's operations without the MPI: the same bits as PMPI_Reduce_local, for every operation and datatype that it takes. 1 x 1.
+#include "threadcomm/combine.hpp"
+
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <vector>
+
+namespace plait::threadcomm {
+namespace {
+
+struct Type {
+  MPI_Datatype type;
+  int size;
+  bool floating;
+};
+
+std::vector<Type> types() {
+  return {{MPI_INT, 4, false},       {MPI_LONG, 8, false},           {MPI_SHORT, 2, false},
+          {MPI_UNSIGNED, 4, false},  {MPI_UNSIGNED_SHORT, 2, false}, {MPI_UNSIGNED_LONG, 8, false},
+          {MPI_LONG_LONG, 8, false}, {MPI_SIGNED_CHAR, 1, false},    {MPI_UNSIGNED_CHAR, 1, false},
+          {MPI_INT8_T, 1, false},    {MPI_INT16_T, 2, false},        {MPI_INT32_T, 4, false},
+          {MPI_INT64_T, 8, false},   {MPI_UINT8_T, 1, false},        {MPI_UINT16_T, 2, false},
+          {MPI_UINT32_T, 4, false},  {MPI_UINT64_T, 8, false},       {MPI_AINT, 8, false},
+          {MPI_OFFSET, 8, false},    {MPI_COUNT, 8, false},          {MPI_FLOAT, 4, true},
+          {MPI_DOUBLE, 8, true},     {MPI_DOUBLE_INT, 16, true}};
+}
+
+/// Bytes at random; floating-point numbers are no NaNs, of which MPI says nothing.
+std::vector<std::byte> elements(const Type& t, std::size_t count, std::mt19937& random) {
+  std::vector<std::byte> bytes(count * static_cast<std::size_t>(t.size));
+  for (std::size_t i = 0; i < count; ++i) {
+    std::byte* const at = &bytes[i * static_cast<std::size_t>(t.size)];
+    if (t.floating) {
+      const double d = std::uniform_real_distribution<double>(-100, 100)(random);
+      const auto f = static_cast<float>(d);
+      std::memcpy(at, t.size == 4 ? static_cast<const void*>(&f) : &d, t.size == 4 ? 4 : 8);
+      const int index = static_cast<int>(random() % 10);
+      if (t.size == 16) std::memcpy(at + 8, &index, sizeof index);
+    } else {
+      for (int b = 0; b < t.size; ++b) at[b] = static_cast<std::byte>(random() % 5 == 0 ? 0 : random());
+    }
+  }
+  return bytes;
+}
+
+TEST(Combine, SameBitsAsTheMPI) {
+  std::mt19937 random(7);
+  const std::vector<MPI_Op> arithmetic{MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX};
+  const std::vector<MPI_Op> integer{MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX, MPI_LAND, MPI_LOR, MPI_LXOR, MPI_BAND, MPI_BOR, MPI_BXOR};
+  const std::vector<MPI_Op> pairs{MPI_MINLOC, MPI_MAXLOC};
+  for (const Type& t : types()) {
+    for (const MPI_Op op : t.size == 16 ? pairs : t.floating ? arithmetic : integer) {
+      for (const std::size_t count : {0, 1, 7, 100}) {
+        const auto lower = elements(t, count, random);
+        auto mine = elements(t, count, random);
+        auto theirs = mine;
+        ASSERT_EQ(PMPI_Reduce_local(lower.data(), theirs.data(), static_cast<int>(count), t.type, op), MPI_SUCCESS);
+        combine(lower.data(), mine.data(), static_cast<MPI_Count>(count), t.type, op);
+        EXPECT_EQ(mine, theirs) << "size " << t.size << ", " << count << " elements";
+      }
+    }
+  }
+}
+
+extern "C" void keep_first(void* in, void* inout, int* n, MPI_Datatype*) {
+  std::memcpy(inout, in, static_cast<std::size_t>(*n) * sizeof(int));
+}
+
+TEST(Combine, OperationsOfTheProgramHaveTheLowerOperandFirst) {
+  MPI_Op op = MPI_OP_NULL;
+  PMPI_Op_create(keep_first, 0, &op);
+  const int lower[2] = {1, 2};
+  int upper[2] = {3, 4};
+  combine(lower, upper, 2, MPI_INT, op);  // by the MPI
+  EXPECT_EQ(upper[0], 1);
+  remember_operation(op, keep_first);
+  upper[1] = 5;
+  combine(lower, upper, 2, MPI_INT, op);  // without
+  EXPECT_EQ(upper[1], 2);
+  forget_operation(op);
+  PMPI_Op_free(&op);
+}
+
+}  // namespace
+}  // namespace plait::threadcomm
