@@ -1,9 +1,9 @@
 // random_collectives: random collective calls on thread communicators, every result held against a plain reference.
 //
-//   random_collectives [--seed S] [--calls N] [--threads T]
+//   random_collectives [--seed S] [--calls N] [--threads T] [--more M]
 //
-// Every process has T threads (0: the process itself is the rank, on ordinary communicators, which tests the MPI and this
-// program). All ranks draw the same calls: which, on which communicator, how much, of which datatypes, to which root,
+// Every process has T threads, and M more than the one before it (0: the process itself is the rank, on ordinary communicators, which tests
+// the MPI and this program). All ranks draw the same calls: which, on which communicator, how much, of which datatypes, to which root,
 // blocking or not, in place or not. Data are a hash of who sends what to whom, so each rank knows what it has to find.
 #include <mpi.h>
 #include <plait/mpix.h>
@@ -27,6 +27,7 @@ namespace {
 std::uint64_t seed = 0;
 int calls = 300;
 int threads = 4;
+int added = 0;
 
 std::uint64_t mix(std::uint64_t x) {
   x += 0x9E3779B97F4A7C15u;
@@ -542,6 +543,7 @@ int main(int argc, char** argv) {
     if (word == "--seed") seed = std::strtoull(argv[i + 1], nullptr, 0);
     if (word == "--calls") calls = std::atoi(argv[i + 1]);
     if (word == "--threads") threads = std::atoi(argv[i + 1]);
+    if (word == "--more") added = std::atoi(argv[i + 1]);
   }
   MPI_Type_contiguous(2, MPI_UINT32_T, &affine_type);
   MPI_Type_commit(&affine_type);
@@ -552,9 +554,10 @@ int main(int argc, char** argv) {
       run(MPI_COMM_WORLD, layouts);
     } else {
       MPI_Comm comm = MPI_COMM_NULL;
-      MPIX_Threadcomm_init(MPI_COMM_WORLD, threads, &comm);
+      const int here = threads + rank * added;
+      MPIX_Threadcomm_init(MPI_COMM_WORLD, here, &comm);
       std::vector<std::thread> team;
-      for (int t = 0; t < threads; ++t) {
+      for (int t = 0; t < here; ++t) {
         team.emplace_back([&] {
           MPIX_Threadcomm_start(comm);
           run(comm, layouts);

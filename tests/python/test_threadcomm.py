@@ -59,9 +59,22 @@ def test_too_few_threads_are_told():
     assert len(re.findall(told, done.stderr)) == 1, done.stderr
 
 
-def random_calls(processes, threads, calls, hosts=1):
+def random_calls(processes, threads, calls, hosts=1, more=0):
     seed = random.SystemRandom().randrange(1 << 32)
-    done = run("random_collectives", "--seed", seed, "--calls", calls, "--threads", threads, processes=processes, hosts=hosts, timeout=120)
+    done = run(
+        "random_collectives",
+        "--seed",
+        seed,
+        "--calls",
+        calls,
+        "--threads",
+        threads,
+        "--more",
+        more,
+        processes=processes,
+        hosts=hosts,
+        timeout=120,
+    )
     said = f"seed {seed}, {calls} calls by {processes} x {threads} ranks, all as the reference says\n"
     assert done.stdout == "random_collectives: " + said
 
@@ -70,6 +83,11 @@ def random_calls(processes, threads, calls, hosts=1):
 def test_random_collectives(processes, threads):
     """1 to 3 x 1 to 5"""
     random_calls(processes, threads, 400)
+
+
+def test_random_collectives_with_different_numbers_of_threads():
+    """3 x 1, 3 and 5"""
+    random_calls(3, 1, 300, more=2)
 
 
 @pytest.mark.parametrize("threads", [1, 3])
