@@ -30,7 +30,7 @@ void loop(const void* lower, void* upper, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) u[i] = static_cast<T>(F{}(l[i], u[i]));
 }
 
-/// Sums of signed integers wrap around, as the MPIs' do.
+/// Sums of signed integers wrap around, as those of most MPIs do.
 template <class T>
 using Wide = std::conditional_t<std::is_integral_v<T>, std::make_unsigned<std::conditional_t<std::is_integral_v<T>, T, int>>,
                                 std::type_identity<T>>::type;
