@@ -166,8 +166,8 @@ inline MakeAllreduce Allreduce(Rank&, const void* s, void* r, MPI_Count n, MPI_D
 }
 template <class C>
 auto Reduce_scatter(Rank& rank, const void* s, void* r, const C* ns, MPI_Datatype t, MPI_Op op) {
-  const C none{};
-  const Blocks counts = blocks(rank.size, r, ns, &none, t);
+  Blocks counts = blocks(rank.size, r, ns, ns, t);
+  counts.displacements = nullptr;  // one part after the other
   MPI_Count n = 0;
   for (int i = 0; i < rank.size; ++i) n += counts.count_of(i);
   return [all = reduction(s, r, n, t, op), counts](Collective& c) { return threadcomm::reduce_scatter(c, all, counts); };

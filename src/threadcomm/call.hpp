@@ -35,7 +35,7 @@ extern const RequestKind kCollective;
 [[nodiscard]] CollectiveRequest& make_request(Rank& rank);
 
 template <class Make>
-[[nodiscard]] Request& start(Rank& rank, Make make) {
+[[nodiscard]] Request& start(Rank& rank, const Make& make) {
   CollectiveRequest& r = make_request(rank);
   r.call.begin(make(r.call));
   transport::flush_network();
