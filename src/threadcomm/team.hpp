@@ -41,11 +41,11 @@ class Team {
   [[nodiscard]] bool is_over(std::uint32_t meeting, std::size_t rank) const noexcept;
   void wait(Rank& rank, stream::Call call);
 
-  std::size_t size_;
-  std::unique_ptr<Place[]> places_;                 ///< two of each rank
-  std::vector<ParkingSpot*> spots_;                 ///< where the ranks sleep
   alignas(64) std::atomic<std::uint32_t> here_{0};  ///< ranks that have come, all meetings together
-  alignas(64) std::atomic<std::uint32_t> over_{0};  ///< the last meeting that is over
+  alignas(64) std::atomic<std::uint32_t> over_{0};  ///< the last meeting that is over; what follows is read with it
+  std::size_t size_;
+  std::unique_ptr<Place[]> places_;  ///< two of each rank
+  std::vector<ParkingSpot*> spots_;  ///< where the ranks sleep
 };
 
 }  // namespace plait::threadcomm
