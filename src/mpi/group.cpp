@@ -143,7 +143,7 @@ extern "C" int MPI_Group_translate_ranks(MPI_Group from, int n, const int ranks[
   if (!is_our_group(from) && !is_our_group(to)) return PMPI_Group_translate_ranks(from, n, ranks, to, found);
   return guarded([&] {
     require(n >= 0 && ((ranks && found) || n == 0), MPI_ERR_ARG);
-    plait::mpi::translate(from, std::span(ranks, static_cast<std::size_t>(n)), to, found);
+    if (n > 0) plait::mpi::translate(from, std::span(ranks, static_cast<std::size_t>(n)), to, found);
   });
 }
 

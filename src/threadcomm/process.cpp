@@ -16,7 +16,6 @@
 namespace plait::threadcomm {
 
 using layout::check;
-using layout::MPIError;
 using layout::require;
 
 namespace {
@@ -52,7 +51,7 @@ std::shared_ptr<const Members> sort_members(const stream::Communicator& pairs) {
   return all;
 }
 
-std::unique_ptr<Rank> make_rank(Process& base, int seat, stream::Local messages, stream::Local collectives,
+std::unique_ptr<Rank> make_rank(Process& base, int seat, stream::Local messages, const stream::Local& collectives,
                                 const std::shared_ptr<const Members>& all) {
   auto rank = std::make_unique<Rank>();
   rank->handle = base.handle;
@@ -115,7 +114,7 @@ MPI_Comm create(MPI_Comm parent, int threads) {
   base->ranks.reserve(static_cast<std::size_t>(threads));
   for (int i = 0; i < threads; ++i) {
     const auto at = 2 * static_cast<std::size_t>(i);
-    base->ranks.push_back(make_rank(*base, i, std::move(pairs->locals[at]), std::move(pairs->locals[at + 1]), all).release());
+    base->ranks.push_back(make_rank(*base, i, std::move(pairs->locals[at]), pairs->locals[at + 1], all).release());
   }
   if (stream::world_is_serialized()) need_gate();
   stream::enter(*base);

@@ -95,7 +95,7 @@ Rank& create_distributed(Rank& parent, const Edges& e, stream::Call call) {
   const auto gather_ints = [&](const void* from, int count, std::vector<int>& to, const std::vector<int>& counts) {
     std::vector<int> places(n);
     std::exclusive_scan(counts.begin(), counts.end(), places.begin(), 0);
-    to.resize(static_cast<std::size_t>(places.back() + counts.back()));
+    to.resize(static_cast<std::size_t>(places.back()) + static_cast<std::size_t>(counts.back()));
     Blocks blocks;
     blocks.at = to.data();
     blocks.counts = counts.data();
