@@ -69,9 +69,15 @@ struct MakeBarrier {
 };
 inline MakeBarrier Barrier(Rank&) { return {}; }
 
-inline auto Bcast(Rank& rank, void* buf, MPI_Count n, MPI_Datatype t, int root) {
+struct MakeBcast {
+  lane::Memory data;
+  int root;
+  threadcomm::Steps operator()(Collective& c) const { return threadcomm::broadcast(c, data, root); }
+  bool by_team(Rank& rank, stream::Call call) const { return threadcomm::broadcast_by_team(rank, data, root, call); }
+};
+inline MakeBcast Bcast(Rank& rank, void* buf, MPI_Count n, MPI_Datatype t, int root) {
   check_root(rank, root);
-  return [data = memory_of(buf, n, t), root](Collective& c) { return threadcomm::broadcast(c, data, root); };
+  return {memory_of(buf, n, t), root};
 }
 
 inline auto gather(Rank& rank, const void* s, MPI_Count sn, MPI_Datatype st, Blocks all, int root) {
@@ -124,9 +130,13 @@ auto Allgatherv(Rank& rank, const void* s, MPI_Count sn, MPI_Datatype st, void* 
   return allgather(s, sn, st, blocks(rank.size, r, rns, ds, rt));
 }
 
-inline auto alltoall(Blocks from, Blocks to, bool in_place) {
-  return [from, to, in_place](Collective& c) { return threadcomm::alltoall(c, from, to, in_place); };
-}
+struct MakeAlltoall {
+  Blocks from, to;
+  bool in_place;
+  threadcomm::Steps operator()(Collective& c) const { return threadcomm::alltoall(c, from, to, in_place); }
+  bool by_team(Rank& rank, stream::Call call) const { return threadcomm::alltoall_by_team(rank, from, to, in_place, call); }
+};
+inline MakeAlltoall alltoall(Blocks from, Blocks to, bool in_place) { return {from, to, in_place}; }
 inline auto Alltoall(Rank&, const void* s, MPI_Count sn, MPI_Datatype st, void* r, MPI_Count rn, MPI_Datatype rt) {
   const bool in_place = s == MPI_IN_PLACE;
   return alltoall(in_place ? Blocks{} : blocks(s, sn, st), blocks(r, rn, rt), in_place);
@@ -151,10 +161,16 @@ inline Reduction reduction(const void* s, void* r, MPI_Count n, MPI_Datatype t, 
   static_cast<void>(memory_of(nullptr, n, t));
   return {s == MPI_IN_PLACE ? r : s, r, n, t, op};
 }
-inline auto Reduce(Rank& rank, const void* s, void* r, MPI_Count n, MPI_Datatype t, MPI_Op op, int root) {
+struct MakeReduce {
+  Reduction all;
+  int root;
+  threadcomm::Steps operator()(Collective& c) const { return threadcomm::reduce(c, all, root); }
+  bool by_team(Rank& rank, stream::Call call) const { return threadcomm::reduce_by_team(rank, all, root, call); }
+};
+inline MakeReduce Reduce(Rank& rank, const void* s, void* r, MPI_Count n, MPI_Datatype t, MPI_Op op, int root) {
   check_root(rank, root);
   require(s != MPI_IN_PLACE || rank.rank == root, MPI_ERR_BUFFER);
-  return [all = reduction(s, r, n, t, op), root](Collective& c) { return threadcomm::reduce(c, all, root); };
+  return {reduction(s, r, n, t, op), root};
 }
 struct MakeAllreduce {
   Reduction all;

@@ -33,11 +33,14 @@ struct Reduction {
 [[nodiscard]] Steps reduce_scatter(Collective& c, Reduction r, Blocks counts);
 [[nodiscard]] Steps scan(Collective& c, Reduction r, bool exclusive);
 
-// ---- blocking calls by meeting (meeting.cpp). False where the ranks of the communicator cannot, or it is too much: for all of
-// them alike.
+// ---- blocking calls by meetings (meeting.cpp). False where the ranks cannot, or the call is none for it: for all of them
+// alike.
 
 [[nodiscard]] bool barrier_by_team(Rank& rank, stream::Call call);
 [[nodiscard]] bool allreduce_by_team(Rank& rank, const Reduction& r, stream::Call call);
+[[nodiscard]] bool reduce_by_team(Rank& rank, const Reduction& r, int root, stream::Call call);
+[[nodiscard]] bool broadcast_by_team(Rank& rank, const lane::Memory& data, int root, stream::Call call);
+[[nodiscard]] bool alltoall_by_team(Rank& rank, const Blocks& from, const Blocks& to, bool in_place, stream::Call call);
 [[nodiscard]] bool allgather_by_team(Rank& rank, const lane::Memory& mine, const Blocks& all, bool in_place, stream::Call call);
 
 // ---- between neighbours (topology.cpp)

@@ -53,18 +53,19 @@ std::unique_ptr<Rank> make_rank(Rank& parent) {
   return rank;
 }
 
-std::vector<Card> exchange(Rank& parent, const Card& mine, stream::Call call) {
-  std::vector<Card> cards(static_cast<std::size_t>(parent.size));
+/// What each rank has, by rank.
+template <class T>
+std::vector<T> exchange(Rank& rank, const T& mine, stream::Call call) {
+  std::vector<T> all(static_cast<std::size_t>(rank.size));
   Blocks blocks;
-  blocks.at = cards.data();
-  blocks.count = sizeof(Card);
+  blocks.at = all.data();
+  blocks.count = sizeof(T);
   blocks.type = MPI_BYTE;
   blocks.extent = 1;
-  const lane::Memory own = bytes_at(const_cast<Card*>(&mine), sizeof mine);  // only read
-  const int error = run(parent, call, [&](Collective& c) { return allgather(c, own, blocks, false); });
+  const lane::Memory own = bytes_at(const_cast<T*>(&mine), sizeof mine);  // only read
+  const int error = run(rank, call, [&](Collective& c) { return allgather(c, own, blocks, false); });
   require(error == MPI_SUCCESS, error);
-  for (const Card& card : cards) require(card.error == MPI_SUCCESS, card.error);
-  return cards;
+  return all;
 }
 
 /// The ranks of a color in their new order, by their old numbers.
@@ -141,7 +142,6 @@ Process* make_process(Rank& maker, const std::vector<Card>& cards, int color) {
   process->base = maker.process->base;
   process->ranks.resize(process->base->ranks.size());
   process->set_members(all);
-  process->team = make_team(*all);
   process->left.store(static_cast<int>(all->ranks_of[static_cast<std::size_t>(process->rank)].size()), std::memory_order_relaxed);
   stream::enter(*process);
   return process.release();
@@ -214,6 +214,7 @@ Rank* split(Rank& parent, int color, int key, stream::Call call) {
     mine.error = MPI_ERR_NO_MEM;
   }
   const std::vector<Card> cards = exchange(parent, mine, call);
+  for (const Card& card : cards) require(card.error == MPI_SUCCESS, card.error);
   Process* const process = receive_process(parent, cards, call).process;
   if (!process) return nullptr;  // the contexts go with the rank that is not needed
   const std::vector<std::uint32_t> ranks = order(cards, color);
@@ -227,7 +228,9 @@ Rank* split(Rank& parent, int color, int key, stream::Call call) {
   rank->locals[0].lanes.assign(rank->peers.size(), nullptr);
   rank->locals[0].context->handle = rank->hidden->handle = stream::to_bits(process->handle);
   process->ranks[static_cast<std::size_t>(rank->seat)] = rank.get();
-  return rank.release();
+  Rank& made = *rank.release();
+  meet_team(made, exchange(made, take_board(made), call));
+  return &made;
 }
 
 Rank* split_by_node(Rank& parent, bool none, int key, stream::Call call) {

@@ -74,7 +74,10 @@ std::unique_ptr<Rank> make_rank(Process& base, int seat, stream::Local messages,
 
 }  // namespace
 
+Rank::Rank() = default;
+
 Rank::~Rank() {
+  team.reset();  // it looks at the others
   if (locals.empty()) return;
   stream::Local collectives;
   collectives.stream = locals[0].stream;
@@ -87,9 +90,44 @@ Rank::~Rank() {
 Process::Process() = default;
 Process::~Process() = default;
 
-std::unique_ptr<Team> make_team(const Members& all) {
-  return all.ranks_of.size() == 1 && all.peers.size() <= Team::kRanks ? std::make_unique<Team>(all) : nullptr;
+std::uint64_t take_board(Rank& rank) noexcept {
+  const auto is_far = [](const stream::Peer& p) { return p.process >= 0; };
+  if (rank.size == 1 || rank.peers.size() > Team::kRanks || std::ranges::any_of(rank.peers, is_far)) return 0;
+  try {
+    rank.team = std::make_unique<Team>(rank);
+    return rank.team->offset();
+  } catch (const std::bad_alloc&) {
+    return 0;
+  }
 }
+
+void meet_team(Rank& rank, const std::vector<std::uint64_t>& offsets) {
+  if (std::ranges::find(offsets, 0U) == offsets.end()) {
+    rank.team->connect(offsets);
+  } else {
+    rank.team.reset();
+  }
+}
+
+namespace {
+
+/// Collective over the processes.
+void make_teams(const Process& base, const Members& all) {
+  std::vector<std::uint64_t> mine;
+  for (Rank* const rank : base.ranks) mine.push_back(take_board(*rank));
+  std::vector<int> counts;
+  std::vector<int> places;
+  for (const std::vector<std::uint32_t>& ranks : all.ranks_of) {
+    counts.push_back(static_cast<int>(ranks.size()));
+    places.push_back(static_cast<int>(ranks.front()));
+  }
+  std::vector<std::uint64_t> offsets(all.peers.size());
+  check(PMPI_Allgatherv(mine.data(), static_cast<int>(mine.size()), MPI_UINT64_T, offsets.data(), counts.data(), places.data(),
+                        MPI_UINT64_T, base.handle));
+  for (Rank* const rank : base.ranks) meet_team(*rank, offsets);
+}
+
+}  // namespace
 
 MPI_Comm create(MPI_Comm parent, int threads) {
   Streams streams;
@@ -110,12 +148,12 @@ MPI_Comm create(MPI_Comm parent, int threads) {
   const std::shared_ptr<const Members> all = sort_members(*pairs);
   base->set_members(all);
   base->region = std::make_unique<Region>(threads);
-  base->team = make_team(*all);
   base->ranks.reserve(static_cast<std::size_t>(threads));
   for (int i = 0; i < threads; ++i) {
     const auto at = 2 * static_cast<std::size_t>(i);
     base->ranks.push_back(make_rank(*base, i, std::move(pairs->locals[at]), pairs->locals[at + 1], all).release());
   }
+  make_teams(*base, *all);
   if (stream::world_is_serialized()) need_gate();
   stream::enter(*base);
   base->streams = std::move(streams.handles);

@@ -1,9 +1,17 @@
 #include "threadcomm/team.hpp"
 
+#include <sched.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <new>
+
 #include "base/backoff.hpp"
 #include "lane/idle.hpp"
 #include "lane/node.hpp"
 #include "lane/task.hpp"
+#include "layout/contents.hpp"
 #include "stream/hang.hpp"
 #include "threadcomm/threadcomm.hpp"
 
@@ -13,72 +21,206 @@ namespace {
 
 /// Some microseconds; then the endpoint is looked after, too.
 constexpr int kSpins = 300;
+/// Where cores are short the core is offered at once to those that are waited for.
+constexpr int kYields = 30;
+
+/// All ranks together have that much to stage, but each no more than kMostChunk.
+constexpr std::size_t kAllChunks = std::size_t{1} << 20;
+constexpr std::size_t kMostChunk = std::size_t{128} << 10;
+
+constexpr std::size_t round_up(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+/// Rooms that ranks have left. Others may still look into them: they are used again when all have departed.
+class Pool {
+ public:
+  static Pool& get() {
+    static Pool& pool = *new Pool;  // never destroyed, like the region
+    return pool;
+  }
+
+  Room take() {
+    const std::lock_guard guard(lock_);
+    const auto unused = std::ranges::find_if(left_, [](const Left& l) {
+      // acquire: those who have departed look at it no more.
+      return board_of(l.room).departed.load(std::memory_order_acquire) == l.others;
+    });
+    if (unused == left_.end()) return {.board = lane::Node::get().region().take(sizeof(Board))};
+    const Room room = unused->room;
+    left_.erase(unused);
+    Board& board = board_of(room);
+    board.asleep.store(0, std::memory_order_relaxed);
+    board.departed.store(0, std::memory_order_relaxed);
+    for (Board::Slot& slot : board.slots) slot.meeting.store(0, std::memory_order_relaxed);
+    return room;
+  }
+  void leave(const Room& room, std::size_t others) noexcept {
+    try {
+      const std::lock_guard guard(lock_);
+      left_.push_back({room, static_cast<std::uint32_t>(others)});
+    } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): it is not used again
+    }
+  }
+
+  static Board& board_of(const Room& room) noexcept { return *static_cast<Board*>(room.board.memory); }
+
+ private:
+  struct Left {
+    Room room;
+    std::uint32_t others;  ///< that have to depart
+  };
+  std::mutex lock_;
+  std::vector<Left> left_;
+};
 
 }  // namespace
 
-Team::Team(const Members& all) : size_(all.peers.size()), places_(std::make_unique<Place[]>(2 * size_)) {
-  for (const stream::Peer& p : all.peers) spots_.push_back(&static_cast<transport::EndpointMemory*>(lane::Node::get().at(p.address))->spot);
+Team::Team(Rank& rank) : rank_(rank), room_(Pool::get().take()) {}
+
+void Team::connect(const std::vector<std::uint64_t>& offsets) {
+  const std::size_t n = offsets.size();
+  bulk_.resize(n);
+  near_.reserve(n);
+  boards_.reserve(n);
+  spots_.reserve(n);
+  lane::Node& node = lane::Node::get();
+  for (std::size_t i = 0; i < n; ++i) {
+    const lane::Address endpoint = rank_.peers[i].address;
+    near_.push_back(endpoint.pid == node.pid() ? 1 : 0);
+    spots_.push_back(&static_cast<transport::EndpointMemory*>(node.at(endpoint))->spot);
+    boards_.push_back(static_cast<Board*>(node.at({endpoint.pid, offsets[i]})));
+  }
+  one_process_ = std::ranges::find(near_, 0) == near_.end();
+  chunk_ = std::min(kMostChunk, kAllChunks / n);
+  share_ = round_up(chunk_ / n) + 64;  // shares are of whole elements
 }
 
-bool Team::is_over(std::uint32_t meeting, std::size_t rank) const noexcept {
-  // acquire: what was brought. Two ranks look at each other's place, which spares a line. Meetings wrap around.
-  const std::uint32_t seen =
-      size_ == 2 ? places_[2 * (1 - rank) + meeting % 2].meeting.load(std::memory_order_acquire) : over_.load(std::memory_order_acquire);
-  return static_cast<std::int32_t>(seen - meeting) >= 0;
+Team::~Team() {
+  const auto me = static_cast<std::size_t>(rank_.rank);
+  for (std::size_t i = 0; i < boards_.size(); ++i) {
+    // release: what this rank has read there.
+    if (i != me) boards_[i]->departed.fetch_add(1, std::memory_order_release);
+  }
+  Pool::get().leave(room_, boards_.empty() ? 0 : boards_.size() - 1);
 }
 
-const std::byte* Team::brought(const Rank& rank, std::size_t by) const noexcept { return places_[2 * by + rank.meetings % 2].data; }
+// ---- meetings
 
-void Team::meet(Rank& rank, const lane::Memory& what, stream::Call call) {
-  const auto me = static_cast<std::size_t>(rank.rank);
-  const std::uint32_t meeting = ++rank.meetings;
-  Place& mine = places_[2 * me + meeting % 2];
-  lane::pack(what, 0, mine.data, what.bytes);
-  if (size_ == 2) {
-    // release: the data.
-    mine.meeting.store(meeting, std::memory_order_release);
-    spots_[1 - me]->wake_if_parked();
-  } else if (here_.fetch_add(1, std::memory_order_acq_rel) + 1 == meeting * static_cast<std::uint32_t>(size_)) {
-    // acq_rel above: the last to come has seen what all have brought, and hands it on.
-    over_.store(meeting, std::memory_order_release);
-    for (ParkingSpot* const spot : spots_) spot->wake_if_parked();
+Board::Slot& Team::open(stream::Call call) {
+  ++meeting_;
+  // What the slot holds is of the meeting before that many; those who have come to the next one have read it.
+  const std::uint32_t read = meeting_ - Board::kSlots + 1;
+  if (static_cast<std::int32_t>(read - all_came_) > 0) wait_for_all(read, call);
+  return Pool::board_of(room_).slots[meeting_ % Board::kSlots];
+}
+
+void Team::come(std::uint64_t bytes) noexcept {
+  Board::Slot& slot = Pool::board_of(room_).slots[meeting_ % Board::kSlots];
+  slot.bytes = bytes;
+  // release: all that this rank has brought.
+  slot.meeting.store(meeting_, std::memory_order_release);
+  // As in ParkingSpot::wake_if_parked, of all their spots: who sleeps has said so in `asleep` before it prepared to.
+  if (parking_needs_fence) [[unlikely]]
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (boards_[0]->asleep.load(std::memory_order_relaxed) == 0) [[likely]]
     return;
-  }
-  for (int i = lane::is_crowded() ? 0 : kSpins; i > 0; --i) {
-    if (is_over(meeting, me)) return;
-    relax();
-  }
-  if (!is_over(meeting, me)) wait(rank, call);
+  for (ParkingSpot* const spot : spots_) spot->wake_if_parked();
 }
 
-/// A meeting that has to be waited for while the endpoint moves on: every round of its progress looks, also the last one before
+const Board::Slot& Team::of(std::size_t rank, stream::Call call) {
+  wait(rank, meeting_, call);
+  return boards_[rank]->slots[meeting_ % Board::kSlots];
+}
+
+void Team::wait_for_all(stream::Call call) { wait_for_all(meeting_, call); }
+
+void Team::wait_for_all(std::uint32_t meeting, stream::Call call) {
+  const auto me = static_cast<std::size_t>(rank_.rank);
+  for (std::size_t i = 0; i < size(); ++i) {
+    if (i != me) wait(i, meeting, call);
+  }
+  all_came_ = meeting;
+}
+
+void Team::wait(std::size_t rank, std::uint32_t meeting, stream::Call call) {
+  if (has_come(rank, meeting)) return;
+  if (lane::is_crowded()) {
+    for (int i = 0; i < kYields; ++i) {
+      sched_yield();
+      if (has_come(rank, meeting)) return;
+      // It may wait for a message that this rank has to move.
+      const lane::Use use(rank_.endpoint());
+      static_cast<void>(rank_.endpoint().progress());
+    }
+  } else {
+    for (int i = 0; i < kSpins; ++i) {
+      relax();
+      if (has_come(rank, meeting)) return;
+    }
+  }
+  wait_long(rank, meeting, call);
+}
+
+/// A rank that has to be waited for while the endpoint moves on: every round of its progress looks, also the last one before
 /// it sleeps.
-class Wait final : public lane::Task {
+class Team::Wait final : public lane::Task {
  public:
-  Wait(const Team& team, Rank& rank) : team_(team), rank_(rank) {
-    const lane::Use use(rank_.endpoint());
-    rank_.endpoint().add(*this);
+  Wait(const Team& team, std::size_t rank, std::uint32_t meeting) : team_(team), rank_(rank), meeting_(meeting) {
+    // Before any preparation to sleep, which orders it; see come().
+    team_.boards_[0]->asleep.fetch_add(1, std::memory_order_relaxed);
+    const lane::Use use(endpoint());
+    endpoint().add(*this);
   }
   ~Wait() {
-    const lane::Use use(rank_.endpoint());
-    rank_.endpoint().remove(*this);
+    team_.boards_[0]->asleep.fetch_sub(1, std::memory_order_relaxed);
+    const lane::Use use(endpoint());
+    endpoint().remove(*this);
   }
   Wait(const Wait&) = delete;
   Wait& operator=(const Wait&) = delete;
 
  private:
-  bool step() noexcept override { return team_.is_over(rank_.meetings, static_cast<std::size_t>(rank_.rank)); }
+  bool step() noexcept override { return team_.has_come(rank_, meeting_); }
+  [[nodiscard]] lane::Endpoint& endpoint() const noexcept { return team_.rank_.endpoint(); }
 
   const Team& team_;
-  Rank& rank_;
+  std::size_t rank_;
+  std::uint32_t meeting_;
 };
 
-void Team::wait(Rank& rank, stream::Call call) {
-  const Wait task(*this, rank);
-  const auto me = static_cast<std::size_t>(rank.rank);
+void Team::wait_long(std::size_t rank, std::uint32_t meeting, stream::Call call) {
+  const Wait task(*this, rank, meeting);
+  const lane::Context& context = *rank_.locals[0].context;
   stream::wait_until(
-      rank.endpoint(), *rank.locals[0].context, call, [&] { return is_over(rank.meetings, me); },
-      [&] { return "all " + std::to_string(size_) + " ranks to come to it on " + stream::name_of(*rank.locals[0].context); });
+      rank_.endpoint(), context, call, [&] { return has_come(rank, meeting); },
+      [&] { return "rank " + std::to_string(rank) + " to come to it on " + stream::name_of(context); });
+}
+
+// ---- bulk
+
+Team::Bulk Team::begin_bulk(const void* mine) {
+  const std::size_t bytes = 2 * (chunk_ + share_);
+  if (room_.bulk_bytes < bytes) {
+    try {
+      room_.bulk = lane::Node::get().region().take(bytes);
+    } catch (const std::bad_alloc&) {
+      return {0, nullptr};
+    }
+    room_.bulk_bytes = bytes;
+  }
+  return {room_.bulk.offset, mine};
+}
+
+std::byte* Team::stage(std::uint64_t chunk, stream::Call call) {
+  std::uint32_t& read_by = read_by_[turn(chunk)];
+  if (static_cast<std::int32_t>(read_by - all_came_) > 0) wait_for_all(read_by, call);
+  read_by = meeting_ + 1;
+  return static_cast<std::byte*>(room_.bulk.memory) + turn(chunk) * chunk_;
+}
+
+void Team::know_bulk(std::size_t rank, const Bulk& bulk) {
+  layout::require(bulk.offset != 0, MPI_ERR_NO_MEM);
+  if (!bulk_[rank]) bulk_[rank] = static_cast<std::byte*>(lane::Node::get().at({rank_.peers[rank].address.pid, bulk.offset}));
 }
 
 }  // namespace plait::threadcomm

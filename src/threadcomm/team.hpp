@@ -1,51 +1,137 @@
-// The ranks of a communicator that lies within one process, as far as they meet in memory that all of them see: one line of
-// it handed from each to the others is all that a barrier or a small allreduce takes.
+// The ranks of a communicator that lies within one node, as far as they meet in memory that all of them see: one line of it
+// handed from each to the others is all that a barrier or a small allreduce takes. One object for each rank, used by its
+// thread alone.
 //
-// A meeting is over when all have come. What a rank brings lies in one of two places in turn: who brings something to the next
-// meeting but one has been at the next one, to which all came after they had read what was brought to this one.
+//   meeting  ranks come to meetings, all to all of them and in one order: each says what it brings, and waits for those whose
+//            news it needs, if any
+//   board    where a rank's news lie, in its process's memory. It has several slots, taken in turn, so that ranks may run
+//            ahead of others by as many meetings
+//   bulk     room for more than a slot holds. Filled in two halves in turn
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
+#include "base/parking.hpp"
+#include "base/shared_memory.hpp"
+#include "lane/memory.hpp"
 #include "stream/message.hpp"
-#include "transport/ring.hpp"
 
 namespace plait::threadcomm {
 
 struct Rank;
-struct Members;
+
+struct Board {
+  /// What a slot holds.
+  static constexpr std::size_t kBytes = 8192;
+  static constexpr std::uint32_t kSlots = 4;
+
+  struct alignas(64) Slot {
+    std::atomic<std::uint32_t> meeting;
+    std::uint64_t bytes;  ///< that its rank has in this call
+    alignas(16) std::byte data[kBytes];
+  };
+
+  alignas(64) std::atomic<std::uint32_t> asleep;    ///< of the lowest rank's board: ranks of the team that may sleep
+  alignas(64) std::atomic<std::uint32_t> departed;  ///< other ranks that have no more use for it
+  std::array<Slot, kSlots> slots;
+};
+
+/// What a rank has of its process's region for as long as it meets others.
+struct Room {
+  plait::Region::Place board;
+  plait::Region::Place bulk{0, nullptr};
+  std::size_t bulk_bytes = 0;
+};
 
 class Team {
  public:
-  /// What a rank can bring.
-  static constexpr std::size_t kBytes = 256;
   /// A meeting of more ranks is better made in several steps.
   static constexpr std::size_t kRanks = 32;
 
-  explicit Team(const Members& all);
+  /// Takes a board. Throws std::bad_alloc.
+  explicit Team(Rank& rank);
+  ~Team();
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
 
-  /// By every rank, with as many bytes. Returns when all have come; then `brought` may be read until this rank's next meeting.
-  void meet(Rank& rank, const lane::Memory& what, stream::Call call);
-  [[nodiscard]] const std::byte* brought(const Rank& rank, std::size_t by) const noexcept;
+  /// The board's, for the other ranks.
+  [[nodiscard]] std::uint64_t offset() const noexcept { return room_.board.offset; }
+  /// Makes those of all ranks known.
+  void connect(const std::vector<std::uint64_t>& offsets);
+
+  [[nodiscard]] std::size_t size() const noexcept { return boards_.size(); }
+
+  // ---- a meeting: open, fill the slot, come; then wait for whom one likes
+
+  /// Where this rank's news for the next meeting go.
+  [[nodiscard]] Board::Slot& open(stream::Call call);
+  void come(std::uint64_t bytes = 0) noexcept;
+  /// What that rank has brought, once it has. It stays until this rank has come to the next meeting.
+  [[nodiscard]] const Board::Slot& of(std::size_t rank, stream::Call call);
+  void wait_for_all(stream::Call call);
+  void meet(stream::Call call) {
+    static_cast<void>(open(call));
+    come();
+    wait_for_all(call);
+  }
+
+  // ---- bulk
+
+  /// Bytes that a rank can stage at once, and all ranks together of results.
+  [[nodiscard]] std::size_t chunk() const noexcept { return chunk_; }
+  /// What the others have to know of this rank's.
+  struct Bulk {
+    std::uint64_t offset;
+    const void* mine;  ///< what ranks of the same process may look at
+  };
+  /// Gets it ready. An offset of 0: there is no memory.
+  [[nodiscard]] Bulk begin_bulk(const void* mine);
+  /// Room for data that the others read when they have come to the meeting that is open, and before they come to the next;
+  /// once they have read what was there.
+  [[nodiscard]] std::byte* stage(std::uint64_t chunk, stream::Call call);
+  /// That rank's room; its bulk is known.
+  [[nodiscard]] std::byte* staged(std::size_t rank, std::uint64_t chunk) noexcept { return bulk_[rank] + turn(chunk) * chunk_; }
+  /// The same for results. They are read as long, and written after a meeting of all.
+  [[nodiscard]] std::byte* result(std::size_t rank, std::uint64_t chunk) noexcept {
+    return bulk_[rank] + 2 * chunk_ + turn(chunk) * share_;
+  }
+  /// The call had so many chunks, from 0; on all ranks.
+  void end_bulk(std::uint64_t chunks) noexcept { chunks_ += chunks; }
+  /// Whether the other's memory is this process's.
+  [[nodiscard]] bool is_near(std::size_t rank) const noexcept { return near_[rank] != 0; }
+  /// Whether this is so of all.
+  [[nodiscard]] bool in_one_process() const noexcept { return one_process_; }
+  /// As that rank has said. Throws MPIError where it has none: in all ranks alike.
+  void know_bulk(std::size_t rank, const Bulk& bulk);
 
  private:
-  friend class Wait;
-  struct alignas(64) Place {
-    std::atomic<std::uint32_t> meeting{0};
-    alignas(16) std::byte data[kBytes];
-  };
-  [[nodiscard]] bool is_over(std::uint32_t meeting, std::size_t rank) const noexcept;
-  void wait(Rank& rank, stream::Call call);
+  class Wait;
+  [[nodiscard]] std::size_t turn(std::uint64_t chunk) const noexcept { return (chunks_ + chunk) % 2; }
+  [[nodiscard]] bool has_come(std::size_t rank, std::uint32_t meeting) const noexcept {
+    // acquire: what it has brought. Meetings wrap around.
+    const std::uint32_t seen = boards_[rank]->slots[meeting % Board::kSlots].meeting.load(std::memory_order_acquire);
+    return static_cast<std::int32_t>(seen - meeting) >= 0;
+  }
+  void wait(std::size_t rank, std::uint32_t meeting, stream::Call call);
+  void wait_long(std::size_t rank, std::uint32_t meeting, stream::Call call);
+  void wait_for_all(std::uint32_t meeting, stream::Call call);
 
-  alignas(64) std::atomic<std::uint32_t> here_{0};  ///< ranks that have come, all meetings together
-  alignas(64) std::atomic<std::uint32_t> over_{0};  ///< the last meeting that is over; what follows is read with it
-  std::size_t size_;
-  std::unique_ptr<Place[]> places_;  ///< two of each rank
+  Rank& rank_;
+  Room room_;
+  std::uint32_t meeting_ = 0;               ///< the last that this rank has opened
+  std::uint32_t all_came_ = 0;              ///< to this one, as far as is known
+  std::uint64_t chunks_ = 0;                ///< of earlier calls
+  std::array<std::uint32_t, 2> read_by_{};  ///< who has come to this meeting has read what was staged last
+  std::vector<Board*> boards_;
   std::vector<ParkingSpot*> spots_;  ///< where the ranks sleep
+  std::vector<char> near_;
+  std::vector<std::byte*> bulk_;
+  bool one_process_ = true;
+  std::size_t chunk_ = 0, share_ = 0;
 };
 
 }  // namespace plait::threadcomm

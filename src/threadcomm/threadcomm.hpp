@@ -24,6 +24,8 @@
 namespace plait::threadcomm {
 
 struct Process;
+struct Region;  // region.hpp
+class Team;     // team.hpp
 
 /// All ranks of a communicator.
 struct Members : stream::Members {
@@ -49,7 +51,7 @@ struct Rank : stream::Communicator {
   int seat = 0;
   lane::Context* hidden = nullptr;  ///< where the messages of collective calls are matched; lanes are those of locals[0]
   std::uint32_t sequence = 0;       ///< of the next collective call
-  std::uint32_t meetings = 0;       ///< of the team that it was at
+  std::unique_ptr<Team> team;       ///< where the communicator lies within a node, and has few ranks
   std::shared_ptr<const Topology> topology;
   std::map<int, void*> attributes;  ///< by keyval
   int calls = 0;                    ///< collective calls that have a request
@@ -57,20 +59,16 @@ struct Rank : stream::Communicator {
 
   [[nodiscard]] lane::Endpoint& endpoint() noexcept { return *locals[0].endpoint; }
   ~Rank();
-  Rank() = default;
+  Rank();
   Rank(const Rank&) = delete;
   Rank& operator=(const Rank&) = delete;
 };
-
-struct Region;  // region.hpp
-class Team;     // team.hpp
 
 struct Process : stream::Communicator {
   Process* base = nullptr;
   std::vector<Rank*> ranks;        ///< by seat; null where that thread has none
   std::atomic<int> left{0};        ///< ranks that have not freed it
   std::unique_ptr<Region> region;  ///< of a base
-  std::unique_ptr<Team> team;      ///< where the communicator lies within this process, and has few ranks
   /// Streams of a base's threads.
   std::vector<int> streams;
   ~Process();
@@ -79,8 +77,10 @@ struct Process : stream::Communicator {
   Process& operator=(const Process&) = delete;
 };
 
-/// If it can have one.
-[[nodiscard]] std::unique_ptr<Team> make_team(const Members& all);
+/// Takes a board where the communicator may have a team: its offset, else 0.
+[[nodiscard]] std::uint64_t take_board(Rank& rank) noexcept;
+/// What all ranks have said: none has a team if one has none. Throws std::bad_alloc.
+void meet_team(Rank& rank, const std::vector<std::uint64_t>& offsets);
 
 /// Is this a thread communicator, whether or not the calling thread is a rank of it?
 [[nodiscard]] inline bool is_threadcomm(const stream::Communicator& c) noexcept { return c.of_thread != nullptr; }
