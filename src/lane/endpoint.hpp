@@ -167,6 +167,9 @@ class Endpoint {
   void add(Task& task) noexcept { tasks_.push_back(task); }
   void remove(Task& task) noexcept { tasks_.remove(task); }
 
+  /// Waits to come that had better be short of spinning; see Idle.
+  std::atomic<int> in_vain{0};
+
   /// For endpoints that several threads share; others do not lock.
   bool shared = false;
   std::mutex mutex;

@@ -19,8 +19,11 @@ using namespace std::chrono_literals;
 
 /// Some 20 us of polling before the core is offered to others; then some yields, each as long as others want it.
 constexpr int kSpins = 1000;
-/// Where cores are short, no longer than a message under way takes, which is less than two changes of threads.
+/// Where cores are short, no longer than a message under way takes, which is less than two changes of threads; and where that
+/// was in vain, because who is waited for waits for this core, only a moment for some waits to come.
 constexpr int kSpinsInCrowd = 60;
+constexpr int kMoment = 10;
+constexpr int kWaitsInVain = 16;
 constexpr int kYields = 100;
 /// Other endpoints are looked at every so many rounds of that.
 constexpr int kRoundsToOthers = 32;
@@ -35,12 +38,20 @@ void set_load(int endpoints, int cores) noexcept { crowded.store(endpoints > cor
 
 bool is_crowded() noexcept { return crowded.load(std::memory_order_relaxed); }
 
-int Idle::spins() noexcept { return is_crowded() ? kSpinsInCrowd : kSpins; }
+int Idle::spins(Endpoint& endpoint) noexcept {
+  if (!is_crowded()) return kSpins;
+  // relaxed: a hint of the endpoint's threads.
+  const int in_vain = endpoint.in_vain.load(std::memory_order_relaxed);
+  if (in_vain == 0) return kSpinsInCrowd;
+  endpoint.in_vain.store(in_vain - 1, std::memory_order_relaxed);
+  return kMoment;
+}
 
 void Idle::give_way() noexcept {
   if (!attended_) {
     attended_ = true;
     endpoint_.attend(true);
+    if (spins_ == kSpinsInCrowd) endpoint_.in_vain.store(kWaitsInVain, std::memory_order_relaxed);
   }
   // What this program's other streams have pending has to move while we block, if their threads are not there.
   if (rounds_ % kRoundsToOthers == 0 && visit_neglected()) return;

@@ -16,7 +16,7 @@ void set_load(int endpoints, int cores) noexcept;
 
 class Idle {
  public:
-  explicit Idle(Endpoint& endpoint) noexcept : endpoint_(endpoint) {}
+  explicit Idle(Endpoint& endpoint) noexcept : endpoint_(endpoint), spins_(spins(endpoint)) {}
 
   Idle(const Idle&) = delete;
   Idle& operator=(const Idle&) = delete;
@@ -43,14 +43,14 @@ class Idle {
   void give_way_to_network() noexcept;
   void park(std::chrono::nanoseconds longest) noexcept;
   void leave() noexcept;
-  static int spins() noexcept;
+  static int spins(Endpoint& endpoint) noexcept;
 
   Endpoint& endpoint_;
   bool attended_ = false;  ///< the endpoint knows that we wait
   bool driver_ = false;    ///< this wait is the one that looks after the network
   int rounds_ = 0;
   int parks_ = 0;
-  int spins_ = spins();
+  int spins_;
 };
 
 }  // namespace plait::lane
