@@ -38,9 +38,12 @@ class Player {
     if (mine % 16 == 0) std::this_thread::sleep_for(std::chrono::microseconds(mine / 16 % 200));
     switch ((h >> 24) % 6) {
       case 0:
-        for (int i = 0; i < n; ++i) in_[at(i)] = rank_ == root ? value(call, root, i) : -1;
-        CHECK(MPI_Bcast(in_.data(), n, MPI_DOUBLE, root, comm_) == MPI_SUCCESS);
-        for (int i = 0; i < n; ++i) CHECK(in_[at(i)] == value(call, root, i));
+        // The root runs ahead as far as it may.
+        for (int turn = 0; turn < (n > 1024 ? 1 : 12); ++turn) {
+          for (int i = 0; i < n; ++i) in_[at(i)] = rank_ == root ? value(call, root, i) + turn : -1;
+          CHECK(MPI_Bcast(in_.data(), n, MPI_DOUBLE, root, comm_) == MPI_SUCCESS);
+          for (int i = 0; i < n; ++i) CHECK(in_[at(i)] == value(call, root, i) + turn);
+        }
         break;
       case 1:
         fill(call, n);
@@ -73,6 +76,26 @@ class Player {
           for (int i = 0; i < n; ++i) CHECK(in_[at(r * n + i)] == value(call, r, i));
         }
         break;
+    }
+  }
+
+  /// Rank 0 has done with a communicator that it shares with rank 1, and makes the next one with rank 2, while rank 1 may still
+  /// be on its way out of the last call.
+  static void pass_on(MPI_Comm comm, int rank, int times) {
+    MPI_Comm pairs[2];
+    MPI_Comm_split(comm, rank < 2 ? 0 : MPI_UNDEFINED, rank, &pairs[0]);
+    MPI_Comm_split(comm, rank == 0 || rank == 2 ? 0 : MPI_UNDEFINED, rank, &pairs[1]);
+    for (int i = 0; i < times; ++i) {
+      for (MPI_Comm pair : pairs) {
+        if (pair == MPI_COMM_NULL) continue;
+        MPI_Comm made = MPI_COMM_NULL;
+        MPI_Comm_dup(pair, &made);
+        MPI_Barrier(made);
+        MPI_Comm_free(&made);
+      }
+    }
+    for (MPI_Comm& pair : pairs) {
+      if (pair != MPI_COMM_NULL) MPI_Comm_free(&pair);
     }
   }
 
@@ -129,6 +152,7 @@ int main(int argc, char** argv) {
         Player(some).play(i);
         MPI_Comm_free(&some);
       }
+      if (size > 2) Player::pass_on(comm, rank, 300);
       if (rank == 0) std::printf("%d calls by %d ranks: right\n", calls, size);
       MPIX_Threadcomm_finish(comm);
     });

@@ -98,6 +98,13 @@ def test_random_collectives_between_nodes(threads):
     random_calls(4, threads, 200, hosts=4)
 
 
+@pytest.mark.parametrize(("processes", "threads", "calls"), [(1, 5, 1000), (2, 2, 1000), (3, 1, 1000), (3, 4, 300)])
+def test_calls_one_after_the_other(processes, threads, calls):
+    """1 x 5, 2 x 2, 3 x 1, 3 x 4"""
+    done = run("threadcomm_meetings", threads, calls, processes=processes)
+    assert done.stdout == f"{calls} calls by {processes * threads} ranks: right\n"
+
+
 def test_programs_written_for_processes():
     """6 x 1, 3 x 2, 2 x 3, 1 x 6: the same, digit by digit"""
     outputs = {shape: run("jobs", shape[1], processes=shape[0]).stdout for shape in [(6, 1), (3, 2), (2, 3), (1, 6)]}
