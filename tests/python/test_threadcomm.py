@@ -3,6 +3,7 @@
 import random
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 from plait import launch, mpis
@@ -35,6 +36,15 @@ def test_example_of_the_paper(hosts):
     told = re.findall(rf"^ Rank (\d+) / {size}$", done.stdout, re.MULTILINE)
     assert sorted(map(int, told)) == list(range(size)), done.stdout
     assert done.stdout.count("the ring is right\n") == 1
+
+
+def test_example_with_libomp():
+    """2 x 4. libomp has GNU's entry points, too"""
+    libomp = next(iter(sorted(Path("/usr/lib").glob("*/libomp.so.5"))), None)
+    if not libomp:
+        pytest.skip("there is no libomp.so.5: install libomp5")
+    done = run("threadcomm", env=[f"LD_PRELOAD={libomp}"])
+    assert sorted(map(int, re.findall(r"^ Rank (\d+) / 8$", done.stdout, re.MULTILINE))) == list(range(8)), done.stdout
 
 
 @pytest.mark.parametrize("threads", [1, 3, 4])
