@@ -105,6 +105,7 @@ class Rank {
     for (double took = 0; took < o_.time / 4; n *= 2) took = std::min(timed(run, n), timed(run, n));
     n = std::max(1, n / 2);
     std::vector<double> samples;
+    samples.reserve(static_cast<std::size_t>(o_.rounds));
     for (int i = 0; i < o_.rounds; ++i) samples.push_back(timed(run, n) / n * 1e6);
     const bool both_ways = name == "half round trip" || name == "hand-over";
     const plait::bench::Summary s(samples);
@@ -153,6 +154,7 @@ int main(int argc, char** argv) {
     MPI_Comm comm = MPI_COMM_NULL;
     MPIX_Threadcomm_init(MPI_COMM_WORLD, o.threads, &comm);
     std::vector<std::thread> team;
+    team.reserve(static_cast<std::size_t>(o.threads));
     for (int t = 0; t < o.threads; ++t) {
       team.emplace_back([&] {
         MPIX_Threadcomm_start(comm);

@@ -121,12 +121,14 @@ PLAIT_MAKES_TOPOLOGY(Dist_graph_create_adjacent,
 
 // ---- asking
 
+// NOLINTBEGIN(bugprone-macro-parentheses): a body cannot have them
 #define PLAIT_ASKS_TOPOLOGY(NAME, PARAMETERS, ARGUMENTS, BODY) \
   extern "C" int MPI_##NAME PARAMETERS {                       \
     Communicator* const c = threads(comm);                     \
     if (!c) return PMPI_##NAME ARGUMENTS;                      \
     return on(comm, [&] BODY);                                 \
   }
+// NOLINTEND(bugprone-macro-parentheses)
 
 PLAIT_ASKS_TOPOLOGY(Topo_test, (MPI_Comm comm, int* kind), (comm, kind), { *kind = plait::mpi::kind_of(rank_of(*c)); })
 

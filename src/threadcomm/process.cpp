@@ -114,9 +114,12 @@ namespace {
 /// Collective over the processes.
 void make_teams(const Process& base, const Members& all) {
   std::vector<std::uint64_t> mine;
+  mine.reserve(base.ranks.size());
   for (Rank* const rank : base.ranks) mine.push_back(take_board(*rank));
   std::vector<int> counts;
   std::vector<int> places;
+  counts.reserve(all.ranks_of.size());
+  places.reserve(all.ranks_of.size());
   for (const std::vector<std::uint32_t>& ranks : all.ranks_of) {
     counts.push_back(static_cast<int>(ranks.size()));
     places.push_back(static_cast<int>(ranks.front()));

@@ -90,8 +90,8 @@ void Team::connect(const std::vector<std::uint64_t>& offsets) {
     boards_.push_back(static_cast<Board*>(node.at({endpoint.pid, offsets[i]})));
   }
   one_process_ = std::ranges::find(near_, 0) == near_.end();
-  chunk_ = std::min(kMostChunk, kAllChunks / n);
-  share_ = round_up(chunk_ / n) + 64;  // shares are of whole elements
+  chunk_ = std::min(kMostChunk, kAllChunks / n);  // NOLINT(clang-analyzer-core.DivideZero): there are ranks
+  share_ = round_up(chunk_ / n) + 64;             // shares are of whole elements
 }
 
 Team::~Team() {
