@@ -36,6 +36,14 @@ def test_program_checks_itself(name, says, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_parts_of_a_file_that_is_there_already(tmp_path):
+    """2 x 1. They end one after the other, which MPICH's PMPI_Testall does not stand"""
+    for _ in range(6):
+        (tmp_path / "file").write_bytes(bytes(320_000))
+        done = run("file_io", tmp_path / "file")
+        assert done.stdout == "4 parts written and read by 2 processes: right\n"
+
+
 def test_reads_by_io_uring(tmp_path):
     """2 x 1"""
     program = MPI.build / "bin" / "uring_read"
