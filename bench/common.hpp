@@ -1,4 +1,4 @@
-// What the benchmarks of messages share: the job and its start, figures taken in turn, and their report.
+// What the benchmarks share: the job and its start, figures taken in turn, and their report.
 //
 //   side     one of the things compared, like "mpi" or "raw-ring"
 //   repeat   one unit of a side's work, like a window of messages or a ping-pong
@@ -10,6 +10,9 @@
 #include <fmt/core.h>
 #include <mpi.h>
 #include <sched.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -51,9 +54,16 @@ struct Summary {
   }
 };
 
-inline nlohmann::json to_json(const std::vector<double>& samples) {
-  const Summary s(samples);
-  return {{"median", s.median}, {"min", s.least}, {"max", s.most}, {"rounds", samples}};
+/// The least difference between two readings of the clock that is not 0.
+inline double clock_resolution() {
+  double least = 1;
+  for (int i = 0; i < 1000; ++i) {
+    const double begin = seconds();
+    double end = begin;
+    while (end == begin) end = seconds();
+    least = std::min(least, end - begin);
+  }
+  return least;
 }
 
 /// The first line of that file in /proc which starts so, after its colon; the first line of all for an empty start.
@@ -68,7 +78,8 @@ inline std::string from_proc(const char* file, const std::string& start) {
 /// The processes that take part and the cores that they have.
 struct Job {
   int rank = 0, processes = 1, level = MPI_THREAD_SINGLE;
-  bool one_node = true;     ///< all processes can share memory
+  int nodes = 1;            ///< groups of processes that can share memory
+  bool one_node = true;     ///< there is one such group
   bool one_machine = true;  ///< all processes share cores, also from several simulated nodes
   int cores = 1;            ///< that all processes on this machine may use together
   int cores_here = 1;       ///< that this process may use: a launcher may bind each to its own
@@ -80,22 +91,37 @@ struct Job {
     PMPI_Comm_size(MPI_COMM_WORLD, &job.processes);
     PMPI_Query_thread(&job.level);
     MPI_Comm node = MPI_COMM_NULL;
-    int on_node = 0;
+    int rank_on_node = 0;
     PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-    PMPI_Comm_size(node, &on_node);
+    PMPI_Comm_rank(node, &rank_on_node);
     PMPI_Comm_free(&node);
-    job.one_node = on_node == job.processes;
+    job.nodes = static_cast<int>(sum(rank_on_node == 0 ? 1 : 0));
+    job.one_node = job.nodes == 1;
     std::array<char, 64> boot{}, first{};
     from_proc("/proc/sys/kernel/random/boot_id", "").copy(boot.data(), boot.size());
     first = boot;
     PMPI_Bcast(first.data(), static_cast<int>(first.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
     job.one_machine = sum(first == boot ? 0 : 1) == 0;
-    cpu_set_t mine{}, all{};
-    sched_getaffinity(0, sizeof mine, &mine);
+    cpu_set_t mine = usable(), all{};
     PMPI_Allreduce(&mine, &all, static_cast<int>(sizeof all), MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
     job.cores_here = CPU_COUNT(&mine);
     job.cores = job.one_machine ? CPU_COUNT(&all) : job.cores_here;
     return job;
+  }
+
+  /// The processors that this process may use.
+  [[nodiscard]] static cpu_set_t usable() {
+    cpu_set_t mine{};
+    sched_getaffinity(0, sizeof mine, &mine);
+#ifdef _OPENMP
+    // OpenMP may have bound this thread to one of its places already.
+    for (int place = 0; place < omp_get_num_places(); ++place) {
+      std::vector<int> ids(static_cast<std::size_t>(omp_get_place_num_procs(place)));
+      omp_get_place_proc_ids(place, ids.data());
+      for (const int id : ids) CPU_SET(id, &mine);
+    }
+#endif
+    return mine;
   }
 
   /// Whether so many spinning threads in each process have a core each.
@@ -125,9 +151,10 @@ struct Side {
   std::vector<double> samples{};  // NOLINT(readability-redundant-member-init): gcc misses it; seconds a unit, one a round
 };
 
-/// Measures every side once a round, after finding for each how many repeats take `time` seconds, which also warms it up.
-/// Collective.
+/// Measures every side once a round, after finding for each how many repeats take `time` seconds, which also warms it up. No
+/// measurement is so short that the clock's resolution would show. Collective.
 inline void measure(std::vector<Side>& sides, double time, int rounds) {
+  time = Job::agreed(std::max(time, 1000 * clock_resolution()));
   for (Side& side : sides) {
     double took = 0;
     std::int64_t n = 1;
@@ -158,6 +185,11 @@ struct Options {
   int rounds = 7;
   double time = 0;  ///< seconds each measurement of a side takes
   std::vector<std::string> only;
+  std::vector<std::size_t> sizes;
+
+  void describe_sizes(CLI::App& app, const std::string& what) {
+    app.add_option("--sizes", sizes, what)->delimiter(',')->check(CLI::Range(std::size_t{0}, std::size_t{1} << 30))->capture_default_str();
+  }
 
   void describe(CLI::App& app) {
     app.add_option("-o,--out", out, "Write the figures there as JSON");
@@ -171,9 +203,12 @@ struct Options {
   }
 };
 
-/// What was measured on what, and where it will stand. Process 0 prints and writes, the others do nothing.
+/// What was measured on what, and where it will stand: docs/benchmarks.md has the format. Process 0 prints and writes, the others
+/// do nothing.
 class Report {
  public:
+  static constexpr int kSchema = 1;
+
   /// Opens the file before anything is measured. Collective.
   Report(const char* benchmark, const Job& job, const Options& o, int threads) : prints_(job.rank == 0) {
     if (prints_ && !o.out.empty()) file_.open(o.out);
@@ -182,19 +217,23 @@ class Report {
     int length = 0;
     PMPI_Get_library_version(version, &length);
     const std::string mpi(version);
-    json = {{"benchmark", benchmark},
+    json = {{"schema", kSchema},
+            {"benchmark", benchmark},
             {"mpi", mpi.substr(0, mpi.find('\n'))},
             {"machine", {{"cpu", from_proc("/proc/cpuinfo", "model name")}, {"cores", job.cores}, {"load", load()}}},
+            {"clock_resolution", clock_resolution()},
             {"processes", job.processes},
             {"threads", threads},
-            {"one_node", job.one_node},
+            {"nodes", job.nodes},
             {"oversubscribed", !job.room_for(threads)},
             {"rounds", o.rounds},
             {"seconds_a_measurement", o.time},
-            {"skipped", nlohmann::json::object()}};
+            {"skipped", nlohmann::json::object()},
+            {"points", nlohmann::json::array()}};
     if (!prints_) return;
-    fmt::print("{}\n2 processes{} x {} thread{}, {} core{}{}, load average {:.2f}, {} round{}\n", json["mpi"].get<std::string>(),
-               job.one_node ? "" : " on 2 nodes", threads, threads == 1 ? "" : "s", job.cores, job.cores == 1 ? "" : "s",
+    fmt::print("{}\n{} process{}{} x {} thread{}, {} core{}{}, load average {:.2f}, {} round{}\n", json["mpi"].get<std::string>(),
+               job.processes, job.processes == 1 ? "" : "es", job.one_node ? "" : fmt::format(" on {} nodes", job.nodes), threads,
+               threads == 1 ? "" : "s", job.cores, job.cores == 1 ? "" : "s",
                job.room_for(threads) ? "" : " (oversubscribed: threads share cores)", load(), o.rounds, o.rounds == 1 ? "" : "s");
   }
 
@@ -204,10 +243,31 @@ class Report {
     if (prints_) fmt::print("{}: skipped, {}\n", side, why);
   }
 
+  /// A side's samples: of which quantity, in which unit, and where, like {"bytes": 8}.
+  void add(const std::string& quantity, const std::string& unit, const nlohmann::json& at, const Side& side,
+           const std::vector<double>& samples) {
+    json["points"].push_back(
+        {{"quantity", quantity}, {"unit", unit}, {"side", side.name}, {"at", at}, {"repeats", side.repeats}, {"samples", samples}});
+  }
+
+  /// All sides' seconds a unit; also printed, in microseconds.
+  void add(const std::string& quantity, const nlohmann::json& at, const std::vector<Side>& sides) {
+    std::string where;
+    for (const auto& [key, value] : at.items()) where += fmt::format("{} {} ", value.dump(), key);
+    for (const Side& side : sides) {
+      add(quantity, "s", at, side, side.samples);
+      if (!prints_) continue;
+      const Summary s(side.samples);
+      fmt::print("{:<16} {:>18} {:<16} {:>10.4g} us [{:.4g} {:.4g}]\n", quantity, where, side.name, 1e6 * s.median, 1e6 * s.least,
+                 1e6 * s.most);
+    }
+    std::fflush(stdout);
+  }
+
   [[nodiscard]] bool prints() const { return prints_; }
 
   void write() {
-    if (file_.is_open()) file_ << json.dump(2) << '\n' << std::flush;
+    if (file_.is_open()) file_ << json.dump(1) << '\n' << std::flush;
     if (Job::sum(file_ ? 0 : 1) != 0) throw Error("the JSON could not be written");
   }
 
@@ -223,8 +283,22 @@ class Report {
   std::ofstream file_;
 };
 
+/// How many processes a benchmark takes.
+struct Needs {
+  int least = 2, most = 2;
+  bool even = false;
+
+  void check(int processes) const {
+    if (least == most && processes != least) throw Error(fmt::format("needs {0} processes, has {1}: plait run -n {0}", least, processes));
+    if (processes < least || processes > most) throw Error(fmt::format("needs {} processes or more, has {}", least, processes));
+    if (even && processes % 2 != 0) throw Error(fmt::format("needs an even number of processes, has {}", processes));
+  }
+};
+
+constexpr int kAny = 1 << 30;
+
 /// Starts MPI, reads the command line and runs the benchmark; the status that main returns.
-inline int run(int argc, char** argv, CLI::App& app, const std::function<void(const Job&)>& benchmark) {
+inline int run(int argc, char** argv, CLI::App& app, const std::function<void(const Job&)>& benchmark, Needs needs = {}) {
   int level = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
   const Job job = Job::find();
@@ -235,7 +309,7 @@ inline int run(int argc, char** argv, CLI::App& app, const std::function<void(co
   };
   try {
     app.parse(argc, argv);
-    if (job.processes != 2) throw Error(fmt::format("needs 2 processes, has {}: plait run -n 2", job.processes));
+    needs.check(job.processes);
     benchmark(job);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() != 0) {

@@ -28,7 +28,6 @@ constexpr std::size_t kLine = 64, kLarge = std::size_t{64} << 10;
 constexpr int kWarmUp = 2;  ///< ping-pongs or windows before the clock starts
 
 struct LatencyOptions : Options {
-  std::vector<std::size_t> sizes;
   int window = 16;
 };
 
@@ -171,7 +170,6 @@ class Table {
   /// `gigabytes`: prints bandwidths instead of microseconds.
   Table(Report& report, const char* key, const char* title, std::vector<std::string> columns, bool gigabytes)
       : report_(report), key_(key), columns_(std::move(columns)), gigabytes_(gigabytes) {
-    report_.json[key_] = nlohmann::json::array();
     if (!report_.prints()) return;
     fmt::print("\n{}: median [least most]\n{:>9}", title, "bytes");
     for (const auto& column : columns_) fmt::print("  {:>28}", column);
@@ -179,16 +177,14 @@ class Table {
   }
 
   void add(std::size_t n, const std::vector<Side>& sides) {
-    nlohmann::json row = {{"size", n}, {"sides", nlohmann::json::object()}};
     std::map<std::string, std::string> cells;
     for (const Side& side : sides) {
-      row["sides"][side.name]["seconds"] = to_json(side.samples);
+      report_.add(key_, "s", {{"bytes", n}}, side, side.samples);
       const Summary s(side.samples);
       const double gigabyte = 1e-9 * static_cast<double>(n);
       cells[side.name] = gigabytes_ ? fmt::format("{:.4g} [{:.4g} {:.4g}]", gigabyte / s.median, gigabyte / s.most, gigabyte / s.least)
                                     : fmt::format("{:.4g} [{:.4g} {:.4g}]", 1e6 * s.median, 1e6 * s.least, 1e6 * s.most);
     }
-    report_.json[key_].push_back(row);
     if (!report_.prints()) return;
     fmt::print("{:>9}", n);
     for (const auto& column : columns_) fmt::print("  {:>28}", cells.contains(column) ? cells[column] : "-");
@@ -263,9 +259,7 @@ int main(int argc, char** argv) {
   o.sizes = {0};
   for (std::size_t n = 8; n <= std::size_t{4} << 20; n *= 2) o.sizes.push_back(n);
   CLI::App app("Latency and bandwidth between 2 processes: the MPI, plait and the machine", "bench-latency");
-  app.add_option("--sizes", o.sizes, "Bytes in a message, like 8,1024 (default: 0 and the powers of two from 8 to 4 MB)")
-      ->delimiter(',')
-      ->check(CLI::Range(std::size_t{0}, std::size_t{1} << 30));
+  o.describe_sizes(app, "Bytes in a message, like 8,1024");
   app.add_option("--window", o.window, "Messages in a window, for bandwidth")->check(CLI::Range(1, 1 << 16))->capture_default_str();
   o.describe(app);
   return plait::bench::run(argc, argv, app, [&](const plait::bench::Job& job) { plait::bench::benchmark(job, o); });

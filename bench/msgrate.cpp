@@ -25,7 +25,6 @@ namespace plait::bench {
 namespace {
 
 struct RateOptions : Options {
-  std::size_t size = 8;
   int window = 64, threads = 1;
 };
 
@@ -50,15 +49,15 @@ double timed_on_threads(int threads, Work work) {
   return *std::max_element(end.begin(), end.end()) - *std::min_element(begin.begin(), begin.end());
 }
 
-/// A side whose thread t uses comms[t].
+/// A side whose thread t uses comms[t] for messages of so many bytes.
 template <class Calls>
-Side messages(const Job& job, const RateOptions& o, const std::string& name, const std::vector<MPI_Comm>& comms) {
-  const auto run = [&job, &o, comms, name](std::int64_t windows) {
+Side messages(const Job& job, const RateOptions& o, const std::string& name, std::size_t size, const std::vector<MPI_Comm>& comms) {
+  const auto run = [&job, &o, comms, name, size](std::int64_t windows) {
     constexpr int kWarmUp = 2;
     std::vector<std::unique_ptr<Windows<Calls>>> traffic;
     traffic.reserve(comms.size());
     for (std::size_t t = 0; t < comms.size(); ++t) {
-      traffic.push_back(std::make_unique<Windows<Calls>>(comms[t], 1 - job.rank, static_cast<int>(2 * t), o.size, o.window));
+      traffic.push_back(std::make_unique<Windows<Calls>>(comms[t], 1 - job.rank, static_cast<int>(2 * t), size, o.window));
     }
     const double took = timed_on_threads(o.threads, [&](std::size_t t, auto start) {
       if (job.rank == 0) {
@@ -134,14 +133,14 @@ class Rings {
   std::vector<raw::RingReceiver> receivers_;
 };
 
-void add_figures(Report& report, const std::vector<Side>& sides) {
-  report.json["sides"] = nlohmann::json::object();
-  if (report.prints()) fmt::print("\n{:<28} {:>10} {:>10} {:>10}\n", "million messages a second", "median", "least", "most");
+void add_figures(Report& report, std::size_t size, const std::vector<Side>& sides) {
+  if (report.prints())
+    fmt::print("\n{:<28} {:>10} {:>10} {:>10}\n", fmt::format("million messages/s, {} B", size), "median", "least", "most");
   for (const Side& side : sides) {
     std::vector<double> rates;
     rates.reserve(side.samples.size());
     for (const double s : side.samples) rates.push_back(1 / s);
-    report.json["sides"][side.name]["messages_per_second"] = to_json(rates);
+    report.add("message_rate", "1/s", {{"bytes", size}}, side, rates);
     const Summary s(rates);
     if (report.prints()) fmt::print("{:<28} {:>10.3f} {:>10.3f} {:>10.3f}\n", side.name, s.median / 1e6, s.least / 1e6, s.most / 1e6);
   }
@@ -152,33 +151,30 @@ void benchmark(const Job& job, const RateOptions& o) {
   const auto names = {"mpi-single", "plait-single", "mpi-per-thread", "plait-per-thread", "plait-streams", "raw-ring"};
   if (std::none_of(names.begin(), names.end(), [&](auto name) { return o.wants(name); })) throw Error("--only: no side has such a name");
   Report report("msgrate", job, o, o.threads);
-  report.json["size"] = o.size;
   report.json["window"] = o.window;
   const std::vector<MPI_Comm> world(static_cast<std::size_t>(o.threads), MPI_COMM_WORLD);
   std::unique_ptr<Communicators> duplicates, streams;
   std::unique_ptr<Rings> rings;
-
-  std::vector<Side> sides;
-  if (o.wants("mpi-single")) sides.push_back(messages<Native>(job, o, "mpi-single", world));
-  if (o.wants("plait-single")) sides.push_back(messages<Interposed>(job, o, "plait-single", world));
   if (o.threads > 1 && (o.wants("mpi-per-thread") || o.wants("plait-per-thread"))) {
     duplicates = std::make_unique<Communicators>(Communicators::Kind::duplicate, o.threads);
-    if (o.wants("mpi-per-thread")) sides.push_back(messages<Native>(job, o, "mpi-per-thread", duplicates->comms));
-    if (o.wants("plait-per-thread")) sides.push_back(messages<Interposed>(job, o, "plait-per-thread", duplicates->comms));
   }
-  if (o.wants("plait-streams")) {
-    streams = std::make_unique<Communicators>(Communicators::Kind::stream, o.threads);
-    sides.push_back(messages<Interposed>(job, o, "plait-streams", streams->comms));
-  }
-  if (o.wants("raw-ring") && job.one_node) {
-    rings = std::make_unique<Rings>(job, o);
-    sides.push_back(rings->side("raw-ring"));
-  } else if (o.wants("raw-ring")) {
-    report.skip("raw-ring", "the processes share no memory");
-  }
+  if (o.wants("plait-streams")) streams = std::make_unique<Communicators>(Communicators::Kind::stream, o.threads);
+  if (o.wants("raw-ring") && job.one_node) rings = std::make_unique<Rings>(job, o);
+  if (o.wants("raw-ring") && !job.one_node) report.skip("raw-ring", "the processes share no memory");
 
-  measure(sides, o.time, o.rounds);
-  add_figures(report, sides);
+  for (const std::size_t size : o.sizes) {
+    std::vector<Side> sides;
+    if (o.wants("mpi-single")) sides.push_back(messages<Native>(job, o, "mpi-single", size, world));
+    if (o.wants("plait-single")) sides.push_back(messages<Interposed>(job, o, "plait-single", size, world));
+    if (duplicates && o.wants("mpi-per-thread")) sides.push_back(messages<Native>(job, o, "mpi-per-thread", size, duplicates->comms));
+    if (duplicates && o.wants("plait-per-thread")) {
+      sides.push_back(messages<Interposed>(job, o, "plait-per-thread", size, duplicates->comms));
+    }
+    if (streams) sides.push_back(messages<Interposed>(job, o, "plait-streams", size, streams->comms));
+    if (rings && size == sizeof(std::uint64_t)) sides.push_back(rings->side("raw-ring"));
+    measure(sides, o.time, o.rounds);
+    add_figures(report, size, sides);
+  }
   report.write();
 }
 
@@ -189,7 +185,8 @@ int main(int argc, char** argv) {
   plait::bench::RateOptions o;
   o.time = 0.2;
   CLI::App app("Message rate between 2 processes: the MPI, plait and the machine", "bench-msgrate");
-  app.add_option("--size", o.size, "Bytes in a message; the ring's are of 8")->check(CLI::Range(0, 1 << 20))->capture_default_str();
+  o.sizes = {8};
+  o.describe_sizes(app, "Bytes in a message; the ring's are of 8");
   app.add_option("--window", o.window, "Messages before an answer")->check(CLI::Range(1, 1 << 16))->capture_default_str();
   app.add_option("-t,--threads", o.threads, "Threads in each process")->check(CLI::Range(1, 256))->capture_default_str();
   o.describe(app);

@@ -1,170 +1,211 @@
 // bench-threadcomm: what calls take where threads are ranks, and where processes are.
 //
-//   bench-threadcomm [--threads T] [--rounds R] [--most BYTES]
-//
-// With T threads in each process these are the ranks; with 0 the processes are, on the MPI's own communicators: run it once
-// each with the same number of ranks. Half the round trip between ranks 0 and 1, barrier, allreduce, broadcast, all-to-all and
-// a ring exchange, 8 bytes to BYTES; microseconds, median of R measurements with the least and the most. Where both ranks of the
-// ping-pong are threads of one process, the hand-over of a cache line between two threads is measured in between.
+// With T threads in each process these are the ranks of a thread communicator; with 0 the processes are, on MPI_COMM_WORLD: run it
+// once each with the same number of ranks. Half the round trip between ranks 0 and 1, barrier, allreduce, broadcast, all-to-all and
+// a ring exchange. Where both ranks of the ping-pong are threads of one process, what handing a cache line from one thread to
+// another takes is measured in between.
 #include <mpi.h>
+#include <omp.h>
 #include <plait/mpix.h>
 
-#include <CLI/CLI.hpp>
-#include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <cstring>
 #include <functional>
-#include <string>
-#include <thread>
-#include <vector>
+#include <numeric>
 
 #include "common.hpp"
 
+namespace plait::bench {
 namespace {
 
-using plait::bench::seconds;
-
-struct Options {
+struct RankOptions : Options {
   int threads = 2;
-  int rounds = 7;
-  int most = 1 << 20;
-  double time = 0.02;
 };
 
-struct alignas(64) Line {
-  std::atomic<std::uint64_t> value{0};
-};
-Line there, back;
-
+/// One rank: its buffers, and the calls on them. What is sent is all ones.
 class Rank {
  public:
-  Rank(MPI_Comm comm, const Options& o) : comm_(comm), o_(o) {
+  Rank(MPI_Comm comm, std::size_t bytes) : comm_(comm), doubles_(static_cast<int>(bytes / sizeof(double))) {
     MPI_Comm_rank(comm, &rank_);
     MPI_Comm_size(comm, &size_);
-    const std::size_t most = static_cast<std::size_t>(o.most) * static_cast<std::size_t>(size_);
-    in_.resize(most);
-    out_.assign(most, 1);
+    in_.resize(static_cast<std::size_t>(doubles_) * static_cast<std::size_t>(size_));
+    out_.assign(in_.size(), 1.0);
   }
 
-  void measure_all() {
-    if (o_.threads > 1) measure("hand-over", 64, [this](int n) { hand_over(n); });
-    measure("barrier", 0, [this](int n) {
-      for (int i = 0; i < n; ++i) MPI_Barrier(comm_);
-    });
-    for (int bytes = 8; bytes <= o_.most; bytes *= bytes < 1024 ? 128 : 8) {
-      const int doubles = bytes / 8;
-      if (size_ > 1) measure("half round trip", bytes, [&](int n) { ping_pong(n, bytes); });
-      measure("allreduce", bytes, [&](int n) {
-        for (int i = 0; i < n; ++i) MPI_Allreduce(out_.data(), in_.data(), doubles, MPI_DOUBLE, MPI_SUM, comm_);
-      });
-      measure("bcast", bytes, [&](int n) {
-        for (int i = 0; i < n; ++i) MPI_Bcast(in_.data(), doubles, MPI_DOUBLE, i % size_, comm_);
-      });
-      measure("alltoall", bytes, [&](int n) {
-        for (int i = 0; i < n; ++i) MPI_Alltoall(out_.data(), doubles, MPI_DOUBLE, in_.data(), doubles, MPI_DOUBLE, comm_);
-      });
-      measure("ring", bytes, [&](int n) {
-        for (int i = 0; i < n; ++i)
-          MPI_Sendrecv(out_.data(), doubles, MPI_DOUBLE, (rank_ + 1) % size_, 0, in_.data(), doubles, MPI_DOUBLE,
-                       (rank_ + size_ - 1) % size_, 0, comm_, MPI_STATUS_IGNORE);
-      });
+  void barrier() { MPI_Barrier(comm_); }
+  void allreduce() { MPI_Allreduce(out_.data(), in_.data(), doubles_, MPI_DOUBLE, MPI_SUM, comm_); }
+  void bcast() { MPI_Bcast(rank_ == 0 ? out_.data() : in_.data(), doubles_, MPI_DOUBLE, 0, comm_); }
+  void alltoall() { MPI_Alltoall(out_.data(), doubles_, MPI_DOUBLE, in_.data(), doubles_, MPI_DOUBLE, comm_); }
+  void ring() {
+    MPI_Sendrecv(out_.data(), doubles_, MPI_DOUBLE, (rank_ + 1) % size_, 0, in_.data(), doubles_, MPI_DOUBLE, (rank_ + size_ - 1) % size_,
+                 0, comm_, MPI_STATUS_IGNORE);
+  }
+  void ping_pong() {
+    if (rank_ == 0) {
+      MPI_Send(out_.data(), doubles_, MPI_DOUBLE, 1, 0, comm_);
+      MPI_Recv(in_.data(), doubles_, MPI_DOUBLE, 1, 0, comm_, MPI_STATUS_IGNORE);
+    } else if (rank_ == 1) {
+      MPI_Recv(in_.data(), doubles_, MPI_DOUBLE, 0, 0, comm_, MPI_STATUS_IGNORE);
+      MPI_Send(out_.data(), doubles_, MPI_DOUBLE, 0, 0, comm_);
     }
   }
+
+  [[nodiscard]] int rank() const { return rank_; }
+
+  void wipe() { std::fill(in_.begin(), in_.end(), 0.0); }
+  /// Whether one of the first `blocks` x bytes received is not `value`.
+  [[nodiscard]] bool wrong(int blocks, double value) const {
+    const auto end = in_.begin() + static_cast<std::ptrdiff_t>(blocks) * doubles_;
+    return std::any_of(in_.begin(), end, [value](double x) { return x != value; });
+  }
+  [[nodiscard]] int size() const { return size_; }
 
  private:
-  void ping_pong(int n, int bytes) {
-    for (int i = 0; i < n; ++i) {
-      if (rank_ == 0) {
-        MPI_Send(out_.data(), bytes, MPI_BYTE, 1, 0, comm_);
-        MPI_Recv(in_.data(), bytes, MPI_BYTE, 1, 0, comm_, MPI_STATUS_IGNORE);
-      } else if (rank_ == 1) {
-        MPI_Recv(in_.data(), bytes, MPI_BYTE, 0, 0, comm_, MPI_STATUS_IGNORE);
-        MPI_Send(out_.data(), bytes, MPI_BYTE, 0, 0, comm_);
-      }
-    }
+  MPI_Comm comm_;
+  int doubles_, rank_ = 0, size_ = 1;
+  std::vector<double> in_, out_;
+};
+
+/// A call, and what a rank has received after one.
+struct Call {
+  const char* name;
+  void (Rank::*call)();
+  int units;  ///< in a repeat
+  /// How many blocks are received and with which value.
+  void (*received)(const Rank&, int& blocks, double& value);
+};
+
+void one(const Rank&, int& blocks, double& value) { blocks = 1, value = 1; }
+const Call kCalls[] = {
+    {"half_round_trip", &Rank::ping_pong, 2, [](const Rank& r, int& blocks, double& value) { blocks = r.rank() == 0 ? 1 : 0, value = 1; }},
+    {"allreduce", &Rank::allreduce, 1, [](const Rank& r, int& blocks, double& value) { blocks = 1, value = r.size(); }},
+    {"bcast", &Rank::bcast, 1, [](const Rank& r, int& blocks, double& value) { blocks = r.rank() == 0 ? 0 : 1, value = 1; }},
+    {"alltoall", &Rank::alltoall, 1, [](const Rank& r, int& blocks, double& value) { blocks = r.size(), value = 1; }},
+    {"ring", &Rank::ring, 1, one},
+};
+const Call kBarrier = {"barrier", &Rank::barrier, 1, [](const Rank&, int& blocks, double& value) { blocks = 0, value = 0; }};
+
+/// All ranks of this process.
+class Ranks {
+ public:
+  explicit Ranks(int threads) : threads_(threads) {
+    if (threads > 0) MPIX_Threadcomm_init(MPI_COMM_WORLD, threads, &comm_);
   }
-  void hand_over(int n) {
-    if (rank_ > 1) return;
-    Line& mine = rank_ == 0 ? there : back;
-    Line& other = rank_ == 0 ? back : there;
-    for (int i = 0; i < n; ++i) {
-      if (rank_ == 1) wait_for(other);
-      mine.value.store(mine.value.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-      if (rank_ == 0) wait_for(other);
-    }
-  }
-  void wait_for(Line& line) {
-    ++seen_;
-    while (line.value.load(std::memory_order_acquire) < seen_) __builtin_ia32_pause();
+  Ranks(const Ranks&) = delete;
+  Ranks& operator=(const Ranks&) = delete;
+  ~Ranks() {
+    if (threads_ > 0) MPIX_Threadcomm_free(&comm_);
   }
 
-  void measure(const std::string& name, int bytes, const std::function<void(int)>& run) {
-    int n = 1;
-    // The shorter of two: one may have met something else.
-    for (double took = 0; took < o_.time / 4; n *= 2) took = std::min(timed(run, n), timed(run, n));
-    n = std::max(1, n / 2);
-    std::vector<double> samples;
-    samples.reserve(static_cast<std::size_t>(o_.rounds));
-    for (int i = 0; i < o_.rounds; ++i) samples.push_back(timed(run, n) / n * 1e6);
-    const bool both_ways = name == "half round trip" || name == "hand-over";
-    const plait::bench::Summary s(samples);
-    const double share = both_ways ? 0.5 : 1.0;
-    if (rank_ == 0)
-      std::printf("%-16s %8d B %10.3f us  (%.3f to %.3f)\n", name.c_str(), bytes, s.median * share, s.least * share, s.most * share);
+  /// A side that makes a call of that many bytes.
+  Side side(const Call& call, std::size_t bytes) const {
+    return {name(), call.units, [this, &call, bytes](std::int64_t times) { return run(call, bytes, times); }};
   }
-  /// As rank 0 has it.
-  double timed(const std::function<void(int)>& run, int n) {
-    MPI_Barrier(comm_);
-    const double begin = seconds();
-    run(n);
-    double took = seconds() - begin;
-    MPI_Bcast(&took, 1, MPI_DOUBLE, 0, comm_);
+
+  /// Two threads of one process that hand a cache line back and forth.
+  static Side hand_over() {
+    return {"hand-over", 2, [](std::int64_t times) {
+              struct alignas(256) Line {
+                std::atomic<std::int64_t> value{0};
+              } line;
+              const double begin = seconds();
+#pragma omp parallel num_threads(2) default(shared)
+              {
+                const int me = omp_get_thread_num();
+                for (std::int64_t n = me; n < 2 * times; n += 2) {
+                  // Release and acquire, as a message would be handed over.
+                  for (int polls = 0; line.value.load(std::memory_order_acquire) != n; ++polls) {
+                    if (polls > 1 << 14) sched_yield();
+                  }
+                  line.value.store(n + 1, std::memory_order_release);
+                }
+              }
+              return seconds() - begin;
+            }};
+  }
+
+  [[nodiscard]] std::string name() const { return threads_ > 0 ? "threads" : "processes"; }
+
+ private:
+  double run(const Call& call, std::size_t bytes, std::int64_t times) const {
+    double took = 0;
+    std::atomic<std::int64_t> wrong{0};
+    if (threads_ == 0) {
+      took = run_rank(MPI_COMM_WORLD, call, bytes, times, wrong);
+    } else {
+#pragma omp parallel num_threads(threads_) default(shared)
+      {
+        MPIX_Threadcomm_start(comm_);
+        const double mine = run_rank(comm_, call, bytes, times, wrong);
+        if (omp_get_thread_num() == 0) took = mine;
+        MPIX_Threadcomm_finish(comm_);
+      }
+    }
+    insist(wrong, call.name);
     return took;
   }
 
-  MPI_Comm comm_;
-  const Options& o_;
-  int rank_ = 0, size_ = 1;
-  std::uint64_t seen_ = 0;
-  std::vector<char> in_, out_;
+  static double run_rank(MPI_Comm comm, const Call& call, std::size_t bytes, std::int64_t times, std::atomic<std::int64_t>& wrong) {
+    Rank rank(comm, bytes);
+    for (int i = 0; i < 2; ++i) (rank.*call.call)();
+    MPI_Barrier(comm);
+    const double begin = seconds();
+    for (std::int64_t i = 0; i < times; ++i) (rank.*call.call)();
+    const double took = seconds() - begin;
+    rank.wipe();
+    (rank.*call.call)();
+    int blocks = 0;
+    double value = 0;
+    call.received(rank, blocks, value);
+    wrong += rank.wrong(blocks, value) ? 1 : 0;
+    MPI_Barrier(comm);
+    return took;
+  }
+
+  int threads_;
+  MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
+void benchmark(const Job& job, const RankOptions& o) {
+  for (const std::size_t n : o.sizes) {
+    if (n == 0 || n % 8 != 0) throw Error(fmt::format("--sizes: {} is no multiple of 8", n));
+  }
+  if (job.processes * std::max(1, o.threads) < 2) throw Error("needs 2 ranks or more: more processes or more threads");
+  Report report("threadcomm", job, o, std::max(1, o.threads));
+  const Ranks ranks(o.threads);
+  int measured = 0;
+  const auto measured_at = [&](const char* quantity, std::size_t bytes, std::vector<Side> sides) {
+    std::erase_if(sides, [&](const Side& side) { return !o.wants(side.name); });
+    measured += static_cast<int>(sides.size());
+    measure(sides, o.time, o.rounds);
+    report.add(quantity, {{"bytes", bytes}}, sides);
+  };
+  measured_at("barrier", 0, {ranks.side(kBarrier, 0)});
+  for (const std::size_t bytes : o.sizes) {
+    for (const Call& call : kCalls) {
+      std::vector<Side> sides = {ranks.side(call, bytes)};
+      const bool line = bytes <= 64 && o.threads > 1 && job.processes == 1 && call.call == &Rank::ping_pong;
+      if (line) sides.push_back(Ranks::hand_over());
+      measured_at(call.name, bytes, sides);
+    }
+  }
+  if (measured == 0) throw Error("--only: no side has such a name");
+  report.write();
+}
+
 }  // namespace
+}  // namespace plait::bench
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  Options o;
-  CLI::App app("What calls take where threads are ranks");
-  app.add_option("--threads", o.threads, "Ranks in each process; 0: the process is one")->check(CLI::Range(0, 1024));
-  app.add_option("--rounds", o.rounds)->check(CLI::Range(1, 1000));
-  app.add_option("--most", o.most, "Bytes of the largest messages")->check(CLI::Range(8, 1 << 28));
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    int rank = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    const int status = rank == 0 ? app.exit(e) : e.get_exit_code();
-    MPI_Finalize();
-    return status == 0 ? 0 : 2;
-  }
-  if (o.threads == 0) {
-    Rank(MPI_COMM_WORLD, o).measure_all();
-  } else {
-    MPI_Comm comm = MPI_COMM_NULL;
-    MPIX_Threadcomm_init(MPI_COMM_WORLD, o.threads, &comm);
-    std::vector<std::thread> team;
-    team.reserve(static_cast<std::size_t>(o.threads));
-    for (int t = 0; t < o.threads; ++t) {
-      team.emplace_back([&] {
-        MPIX_Threadcomm_start(comm);
-        Rank(comm, o).measure_all();
-        MPIX_Threadcomm_finish(comm);
-      });
-    }
-    for (std::thread& t : team) t.join();
-    MPIX_Threadcomm_free(&comm);
-  }
-  MPI_Finalize();
-  return 0;
+  plait::bench::RankOptions o;
+  o.time = 0.02;
+  o.sizes = {8, 1024, 8192, 65536, 524288};
+  CLI::App app("Calls where threads are ranks, and where processes are", "bench-threadcomm");
+  app.add_option("-t,--threads", o.threads, "Ranks in each process; 0: the process is one")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  o.describe_sizes(app, "Bytes of a message, multiples of 8");
+  o.describe(app);
+  return plait::bench::run(argc, argv, app, [&](const plait::bench::Job& job) { plait::bench::benchmark(job, o); },
+                           {1, plait::bench::kAny});
 }
