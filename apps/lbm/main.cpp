@@ -143,6 +143,7 @@ class Report {
     for (std::size_t p = 0; p < 4; ++p) json_[kNames[p]] = summary(parts[p]);
     json_["halo_ms"] = summary(halo);
     json_["step_ms"] = summary(step);
+    json_["samples"] = {{"step_ms", step}, {"halo_ms", halo}};
     const double per_ms = static_cast<double>(s.fluid_sites()) / 1e3;  // million sites per ms -> MLUPS
     const double median = json_["step_ms"]["median"];
     json_["mlups"] = per_ms / median;

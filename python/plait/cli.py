@@ -14,7 +14,10 @@ import typer
 from rich.console import Console
 
 from plait import launch, mpis
+from plait.catalogue import BenchError
 from plait.mpis import Mpi, MpiError
+from plait.results import make_console
+from plait.store import StoreError
 
 app = typer.Typer(
     help="Compile, run, look at and compare hybrid MPI programs on any MPI.",
@@ -45,7 +48,7 @@ def main() -> None:
     signal.signal(signal.SIGHUP, lambda *_: sys.exit(128 + signal.SIGHUP))
     try:
         app(prog_name="plait")
-    except MpiError as error:
+    except (MpiError, BenchError, StoreError) as error:
         print(f"plait: {error}", file=sys.stderr)
         sys.exit(2)
 
@@ -137,3 +140,51 @@ def compare(
     from plait.compare import compare as run_compare
 
     raise typer.Exit(run_compare(deck, mpis.find(ctx.obj), out, minutes, models, repeats))
+
+
+@app.command(help="Run the benchmarks, or those named, into a folder of results; goes on where it was interrupted.")
+def bench(
+    ctx: typer.Context,
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Benchmarks or groups of them.")] = None,
+    show: Annotated[bool, typer.Option("--list", help="Show the catalogue instead.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Few sizes and short measurements: minutes in all.")] = False,
+    sizes: Annotated[str | None, typer.Option(metavar="N,...", help="Sizes, like 8,1024.")] = None,
+    threads: Annotated[str | None, typer.Option(metavar="T,...", help="Threads in each process.")] = None,
+    processes: Annotated[str | None, typer.Option(metavar="P,...", help="Processes in all.")] = None,
+    hosts: Annotated[str | None, typer.Option(metavar="H,...", help="Simulated nodes.")] = None,
+    repetitions: Annotated[int | None, typer.Option(metavar="R", min=1, max=1000, help="Samples of every figure in a job.")] = None,
+    seconds: Annotated[float | None, typer.Option("--time", metavar="S", min=1e-6, max=60, help="How long one sample takes.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where results go [dim](default: a new folder in out/bench)[/]")] = None,
+    anew: Annotated[bool, typer.Option("--new", help="Do not go on with an unfinished run.")] = False,
+) -> None:
+    from plait import bench as module
+    from plait.catalogue import Choice
+
+    mpi = mpis.find(ctx.obj)
+    if show:
+        module.show_catalogue(make_console(), mpi)
+        return
+    choice = Choice(
+        *(quick, _numbers("sizes", sizes, 0), _numbers("threads", threads), _numbers("processes", processes)),
+        *(_numbers("hosts", hosts), repetitions, seconds),
+    )
+    raise typer.Exit(module.bench(mpi, names or [], choice, out, anew, make_console()))
+
+
+def _numbers(option: str, text: str | None, least: int = 1) -> tuple[int, ...] | None:
+    if text is None:
+        return None
+    words = text.split(",")
+    if not all(word.isdecimal() and least <= int(word) <= 2**30 for word in words):
+        raise MpiError(f"--{option} wants numbers from {least} on, like 8,1024, not '{text}'")
+    return tuple(dict.fromkeys(map(int, words)))
+
+
+@app.command(help="Make a page of a folder of results, or of two side by side.")
+def report(
+    folders: Annotated[list[Path] | None, typer.Argument(metavar="[DIR] [DIR]", help="Default: the newest under out/.")] = None,
+) -> None:
+    from plait.report import make
+
+    path = make(folders or [])
+    print(f"Written: {path}")

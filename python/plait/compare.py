@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import difflib
 import json
-import os
 import sys
 import tempfile
 import time
@@ -29,7 +28,6 @@ CALIBRATION_STEPS = 12
 OVERSUBSCRIBED_SHARE = 0.1
 # The flow's time is an estimate from a short run.
 FLOW_MARGIN, OUTPUT_S = 1.25, 2.0
-NARROWEST = 120
 
 
 class CompareError(Exception):
@@ -125,11 +123,6 @@ def prepare_folder(out: Path) -> None:
         raise CompareError(f"the folder {out} cannot be written to: {error.strerror}; choose another with --out") from None
 
 
-def _make_console() -> Console:
-    """Wide enough for the table where nobody's terminal sets the width."""
-    return Console() if sys.stdout.isatty() else Console(width=max(NARROWEST, int(os.environ.get("COLUMNS", "0") or 0)))
-
-
 @dataclass
 class Comparison:
     """One comparison, from the first run to the pictures."""
@@ -149,7 +142,7 @@ class Comparison:
     notes: list[str] = field(default_factory=list)
     written: list[Path] = field(default_factory=list)
     start: float = field(default=0.0, init=False)
-    console: Console = field(default_factory=_make_console)
+    console: Console = field(default_factory=results.make_console)
     show: Callable[[str], None] = lambda text: None
 
     def __post_init__(self) -> None:

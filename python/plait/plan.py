@@ -11,6 +11,8 @@ from plait.results import Row
 MODELS = ("pure-mpi", "masteronly", "funneled", "multiple", "threadcomm")
 # Threads that are ranks cannot open a file together.
 WRITING = MODELS[:4]
+# More are a mistake rather than a measurement.
+MOST_THREADS_A_CORE = 32
 LEAST_STEPS, GOOD_STEPS, MOST_STEPS = 20, 50, 100
 
 

@@ -6,14 +6,17 @@ import json
 import os
 import platform
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
 from rich import box
+from rich.console import Console
 from rich.table import Table
 
+NARROWEST = 120
 PARTS = ("compute", "pack", "wait", "unpack")
 TIMES = ("step_ms", "halo_ms", *(f"{part}_ms" for part in PARTS))
 
@@ -162,6 +165,11 @@ def _cpu() -> str:
     described = Path("/proc/cpuinfo")
     found = re.search(r"^model name\s*: (.+)$", described.read_text() if described.exists() else "", re.MULTILINE)
     return found[1].strip() if found else platform.machine()
+
+
+def make_console() -> Console:
+    """Wide enough for tables where nobody's terminal sets the width."""
+    return Console() if sys.stdout.isatty() else Console(width=max(NARROWEST, int(os.environ.get("COLUMNS", "0") or 0)))
 
 
 def write_json(content: dict, path: Path) -> None:

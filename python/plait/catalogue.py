@@ -1,0 +1,341 @@
+"""The catalogue of benchmarks: what each answers, which jobs it is made of on a machine, and what of it can be chosen."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from plait import plan
+
+
+class BenchError(Exception):
+    """Something the user can mend; its text is one clear line."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the user asked for; None is the benchmark's own choice."""
+
+    quick: bool = False
+    sizes: tuple[int, ...] | None = None
+    threads: tuple[int, ...] | None = None
+    processes: tuple[int, ...] | None = None
+    hosts: tuple[int, ...] | None = None
+    repetitions: int | None = None
+    seconds: float | None = None  # of one measurement
+
+
+@dataclass(frozen=True)
+class Shape:
+    processes: int
+    threads: int
+    hosts: int = 1
+    model: str = ""  # of plait-lbm
+
+    @property
+    def busy(self) -> int:
+        return self.processes * self.threads
+
+
+@dataclass(frozen=True)
+class Job:
+    """One launch of a program; several with the same benchmark are its sides or turns."""
+
+    benchmark: Benchmark
+    shape: Shape
+    arguments: tuple[str, ...]
+    turn: int
+    expected: float  # seconds, roughly
+    size: int = 0  # of plait-lbm's lattice
+
+    @property
+    def key(self) -> str:
+        """The name of its file, without the ending."""
+        shape = self.shape
+        words = [self.benchmark.name, shape.model, f"{shape.processes}x{shape.threads}", f"h{shape.hosts}"]
+        words += [str(self.size)] if self.size else []
+        return "-".join(filter(None, [*words, f"turn{self.turn}"]))
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    name: str
+    what: str
+    group: str
+    sizes: tuple[int, ...]  # in full
+    quick_sizes: tuple[int, ...]
+    shapes: Callable[[int, bool], list[Shape]]  # of so many cores; whether quickly
+    size_means: str = "bytes"
+    multiple_of: int = 8
+    seconds: float = 0.02  # of one measurement
+    turns: int = 1  # launches of each job in turn with the others
+    sides: int = 6
+    processes: tuple[int, int] = (2, 1 << 20)  # least, most
+    even: bool = False
+    program: str = ""
+    extra: Callable[[Shape], list[str]] = field(default=lambda shape: ["-t", str(shape.threads)])
+    also: Callable[[Shape], list[Shape]] = lambda shape: []  # shapes that this one is compared with
+
+    def jobs(self, cores: int, choice: Choice) -> list[Job]:
+        sizes = choice.sizes or (self.quick_sizes if choice.quick else self.sizes)
+        if self.sizes and (bad := [n for n in sizes if n < self.least_size or n % self.multiple_of]):
+            wanted = f"multiples of {self.multiple_of}" if self.multiple_of > 1 else "numbers"
+            raise BenchError(f"{self.name} has no size {bad[0]}: its sizes are {wanted} from {self.least_size} on ({self.size_means})")
+        shapes = self._shapes(cores, choice)
+        turns = min(2, self.turns) if choice.quick else self.turns
+        seconds = choice.seconds or (self.seconds / 2 if choice.quick else self.seconds)
+        rounds = choice.repetitions or (5 if choice.quick else 9)
+        return [job for turn in range(1, turns + 1) for shape in shapes for job in self._of_shape(shape, sizes, turn, rounds, seconds)]
+
+    @property
+    def least_size(self) -> int:
+        return {"bytes": self.multiple_of if self.multiple_of > 1 else 0, "sites along a side": 8}.get(self.size_means, 1)
+
+    def _of_shape(self, shape: Shape, sizes: tuple[int, ...], turn: int, rounds: int, seconds: float) -> Iterable[Job]:
+        if self.program == "plait-lbm":
+            for size in sizes:
+                steps = 2 * rounds + 2 if seconds >= self.seconds / 2 else 4
+                arguments = (
+                    "decks/box.toml",
+                    "--model",
+                    shape.model,
+                    "--set",
+                    f"lattice.size=[{size},{size},{size}]",
+                    "--steps",
+                    str(steps),
+                    "--no-output",
+                    "--no-limit",
+                    "--quiet",
+                )
+                yield Job(self, shape, arguments, turn, 1.5 + steps * size**3 * 1.5e-7 * (1 + shape.hosts), size)
+            return
+        sized = ["--sizes", ",".join(map(str, sizes))] if self.sizes else []
+        arguments = (*self.extra(shape), *sized, "--rounds", str(rounds), "--time", f"{seconds:g}")
+        measurements = self.sides * max(1, len(sizes) if self.sizes else 1) * (rounds + 3)
+        yield Job(self, shape, arguments, turn, 1.0 + shape.hosts + measurements * seconds)
+
+    def _shapes(self, cores: int, choice: Choice) -> list[Shape]:
+        usual = self.shapes(cores, choice.quick)
+        for count in choice.processes or ():
+            self._check_processes(count, cores)
+        chosen = []
+        for shape in usual:
+            for processes in choice.processes or (shape.processes,):
+                for threads in (1,) if shape.model == "pure-mpi" else choice.threads or (shape.threads,):
+                    for hosts in choice.hosts or (shape.hosts,):
+                        one = Shape(processes, threads, hosts, shape.model)
+                        chosen += [one, *self.also(one)]
+        chosen = list(dict.fromkeys(chosen))
+        for shape in chosen:
+            if shape.hosts > shape.processes:
+                raise BenchError(f"{self.name}: {shape.hosts} hosts need at least {shape.hosts} processes, not {shape.processes}")
+            if shape.busy > (most := plan.MOST_THREADS_A_CORE * cores):
+                raise BenchError(
+                    f"{self.name}: {shape.processes} × {shape.threads} are too many for {cores} cores; at most {most} threads in all"
+                )
+        return chosen
+
+    def _check_processes(self, count: int, cores: int) -> None:
+        least, most = self.processes
+        if not least <= count <= most:
+            wanted = str(least) if least == most else f"{least} or more"
+            raise BenchError(f"{self.name} takes {wanted} process{'es' if most > 1 else ''}, not {count}")
+        if self.even and count % 2:
+            raise BenchError(f"{self.name} takes an even number of processes, not {count}")
+        if count > plan.MOST_THREADS_A_CORE * cores:
+            raise BenchError(f"{count} processes are too many for {cores} cores; at most {plan.MOST_THREADS_A_CORE * cores}")
+
+
+# ---- shapes: which processes x threads, on how many simulated nodes
+
+
+def _pair(cores: int, quick: bool) -> list[Shape]:
+    threads = max(2, cores // 2)
+    return [Shape(2, threads)] if quick else [Shape(2, threads), Shape(2, threads, 2)]
+
+
+def _pairs(cores: int, quick: bool) -> list[Shape]:
+    threads = max(2, cores // 4)
+    return [Shape(4, threads)] if quick else [Shape(4, threads), Shape(4, threads, 2)]
+
+
+def _doubling(most: int) -> list[int]:
+    return [*(2**k for k in range(most.bit_length()) if 2**k < most), most]
+
+
+def _by_threads(cores: int, quick: bool) -> list[Shape]:
+    most = max(2, cores // 2)
+    return [Shape(2, t) for t in _doubling(most if quick else 2 * most)] + ([] if quick else [Shape(2, t, 2) for t in _doubling(most)])
+
+
+def _one_process(cores: int, _: bool) -> list[Shape]:
+    return [Shape(1, t) for t in _doubling(2 * cores)]
+
+
+def _orthogonal(cores: int, _: bool) -> list[Shape]:
+    return [Shape(2, max(2, cores // 2), 2)]
+
+
+def _as_processes(shape: Shape) -> list[Shape]:
+    return [Shape(shape.busy, 1, shape.hosts)]
+
+
+def _models(cores: int, _: bool) -> list[Shape]:
+    return [Shape(row.processes, row.threads, 1, row.model) for row in plan.shapes(cores)]
+
+
+def _scaling(cores: int, quick: bool) -> list[Shape]:
+    each = max(2, cores // 4)
+    models = ("masteronly", "multiple") if quick else [model for model in plan.MODELS if model != "pure-mpi"]
+    return [
+        shape
+        for hosts in (1, 2, 4)
+        for shape in (Shape(each * hosts, 1, hosts, "pure-mpi"), *(Shape(hosts, each, hosts, model) for model in models))
+    ]
+
+
+SIZES, QUICK_SIZES = (8, 64, 512, 4096, 16384, 65536, 262144, 1048576), (8, 1024, 16384, 262144)
+MIXED = "mixed-mode"
+
+
+def _mixed(name: str, what: str, shapes=_pair, **more) -> Benchmark:
+    return Benchmark(name, what, MIXED, more.pop("sizes", SIZES), more.pop("quick_sizes", QUICK_SIZES), shapes, **more)
+
+
+ALL = (
+    _mixed("pingpong", "round trip between the threads of two processes", processes=(2, 2)),
+    _mixed("pingping", "two processes' threads send to each other at once", processes=(2, 2)),
+    _mixed("multipingpong", "round trips of several pairs of processes at once", _pairs, even=True),
+    _mixed("multipingping", "several pairs of processes send to each other at once", _pairs, even=True),
+    _mixed("halo", "processes in a ring exchange messages with both neighbours"),
+    _mixed("barrier", "all threads of all processes wait for each other", sizes=(), quick_sizes=()),
+    _mixed("reduce", "sums over all threads, at one process", sides=4),
+    _mixed("allreduce", "sums over all threads, for every thread", sides=4),
+    _mixed("bcast", "from one process to every thread", sides=4),
+    _mixed("scatter", "from one process to every thread its own", sides=4),
+    _mixed("gather", "from every thread to one process", sides=4),
+    _mixed("alltoall", "from every thread to every thread", sides=4, sizes=SIZES[:-1], quick_sizes=(8, 1024, 16384)),
+    Benchmark(
+        "msgrate",
+        "messages a second by number of threads: one communicator, one for each thread, streams",
+        "messages",
+        (8,),
+        (8,),
+        _by_threads,
+        processes=(2, 2),
+        multiple_of=1,
+        seconds=0.1,
+    ),
+    Benchmark(
+        "latency",
+        "latency and bandwidth between two processes, beside the machine's limits",
+        "messages",
+        (8, 64, 512, 4096, 32768, 262144, 1048576, 4194304),
+        (8, 1024, 65536, 1048576),
+        lambda cores, quick: [Shape(2, 1)] if quick else [Shape(2, 1), Shape(2, 1, 2)],
+        processes=(2, 2),
+        multiple_of=1,
+        extra=lambda shape: [],
+    ),
+    Benchmark(
+        "threadcomm",
+        "latency, bandwidth and collective calls of threads as ranks against processes",
+        "messages",
+        (8, 64, 1024, 8192, 65536, 524288, 2097152),
+        (8, 1024, 65536, 524288),
+        lambda cores, quick: [Shape(1, 2)],
+        also=_as_processes,
+        processes=(1, 1 << 20),
+        extra=lambda shape: ["-t", str(shape.threads if shape.threads > 1 else 0)],
+        turns=3,
+    ),
+    Benchmark(
+        "passive",
+        "gets from a process that computes, without and with a progress thread",
+        "progress",
+        (100, 1000, 10000, 100000),
+        (100, 1000, 10000),
+        lambda cores, quick: [Shape(2, 2)],
+        size_means="microseconds",
+        multiple_of=1,
+        processes=(2, 2),
+        sides=2,
+        extra=lambda shape: [],
+    ),
+    Benchmark(
+        "orthogonal",
+        "masteronly against pure MPI between nodes, by message size",
+        "nodes",
+        SIZES,
+        QUICK_SIZES,
+        _orthogonal,
+        also=_as_processes,
+        extra=lambda shape: ["-t", str(shape.threads), "--nodes", str(max(2, shape.hosts))],
+        turns=3,
+        sides=3,
+        even=True,
+    ),
+    Benchmark(
+        "saturation",
+        "how many communicating threads fill the link between two nodes",
+        "nodes",
+        (4096, 65536, 1048576),
+        (4096, 262144),
+        lambda cores, quick: [Shape(2, max(2 if quick else 4, cores // 2), 2)],
+        processes=(2, 2),
+        multiple_of=1,
+        sides=4,
+    ),
+    Benchmark(
+        "forkjoin",
+        "fork and join, barrier and reduction of OpenMP's threads",
+        "threads",
+        (),
+        (),
+        _one_process,
+        processes=(1, 1),
+        sides=4,
+    ),
+    Benchmark(
+        "lbm-halo",
+        "plait-lbm: time of the halo exchange by lattice size, models and processes × threads",
+        "application",
+        (32, 64, 128),
+        (24, 48),
+        _models,
+        size_means="sites along a side",
+        multiple_of=1,
+        processes=(1, 1 << 20),
+        program="plait-lbm",
+        turns=3,
+    ),
+    Benchmark(
+        "lbm-scaling",
+        "plait-lbm: strong scaling over 1, 2 and 4 simulated nodes",
+        "application",
+        (96,),
+        (48,),
+        _scaling,
+        size_means="sites along a side",
+        multiple_of=1,
+        processes=(1, 1 << 20),
+        program="plait-lbm",
+        turns=3,
+    ),
+)
+BY_NAME = {benchmark.name: benchmark for benchmark in ALL}
+
+
+def find(names: Iterable[str]) -> list[Benchmark]:
+    """Those named, by their own names or their groups'; all without a name."""
+    found: list[Benchmark] = []
+    for name in names:
+        chosen = [b for b in ALL if name in (b.name, b.group)]
+        if not chosen:
+            near = difflib.get_close_matches(name, BY_NAME, 1, 0.3)
+            raise BenchError(
+                f"there is no benchmark '{name}'{f'; did you mean {near[0]}?' if near else ''} (plait bench --list has them all)"
+            )
+        found += [b for b in chosen if b not in found]
+    return found or list(ALL)
