@@ -1,0 +1,48 @@
+"""`plait report`: a page that a person can read, of one folder of results or of two side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from plait import store
+from plait.store import StoreError
+
+PAGE = "report.html"
+
+
+def make(folders: list[Path]) -> Path:
+    """Makes the page in the last of the folders (none: the newest under out/) and says where it is."""
+    from plait.report import figures, page, summary  # plotly takes a second that only those wait for who want a page
+    from plait.report.curves import Data
+
+    if len(folders) > 2:
+        raise StoreError(f"a report is of one folder or of two, not {len(folders)}")
+    folders = folders or [store.newest()]
+    runs = [Data(folder, store.load(folder)) for folder in folders]
+    made = [figures.figures(data) for data in runs]
+    cores = runs[-1].measurements[-1]["machine"]["cores"]
+    if len(runs) == 1:
+        sentences = [*summary.sentences(runs[0]), summary.caveat(made[0], cores)]
+        shown = [page.Shown(figure, [("", figure.curves)]) for figure in made[0]]
+        title = f"Plait's benchmarks under {runs[0].mpi}"
+    else:
+        known = [{figure.key: figure for figure in of} for of in made]
+        shown = [
+            page.Shown(
+                next(k[key] for k in known if key in k),
+                [(run, k[key].curves if key in k else {}) for run, k in zip("AB", known, strict=True)],
+            )
+            for key in dict.fromkeys([*known[0], *known[1]])
+        ]
+        sentences = [
+            *summary.changes(*made),
+            "Beyond the noise means: all samples of one lie beyond all of the other's, and the medians are 5 % apart or more.",
+            summary.caveat([one.figure for one in shown], cores),
+        ]
+        title = f"Plait's benchmarks: {runs[0].mpi} (A) and {runs[1].mpi} (B)"
+    path = folders[-1] / PAGE
+    try:
+        page.write(path, title, [s for s in sentences if s], shown, runs)
+    except OSError as error:
+        raise StoreError(f"{path} cannot be written: {error.strerror}") from None
+    return path

@@ -1,0 +1,275 @@
+"""Which figures a folder's results make: one function for each kind of benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from plait import catalogue
+from plait.report.curves import Curve, Data, Figure, Point, curves, human, shapes
+
+US, GB = 1e6, 1e-9
+TITLES = {
+    "pingpong": "Ping-pong",
+    "pingping": "Ping-ping",
+    "multipingpong": "Multi-ping-pong",
+    "multipingping": "Multi-ping-ping",
+    "halo": "Halo exchange",
+    "barrier": "Barrier",
+    "reduce": "Reduce",
+    "allreduce": "Allreduce",
+    "bcast": "Broadcast",
+    "scatter": "Scatter",
+    "gather": "Gather",
+    "alltoall": "All-to-all",
+}
+
+
+def figures(data: Data) -> list[Figure]:
+    found = [
+        f for make in (compare, mixed, rates, latency, ranks, passive, orthogonal, saturation, forkjoin, halo, scaling) for f in make(data)
+    ]
+    for figure in found:
+        benchmark = figure.key.split("/")[0]
+        figure.commands = figure.commands or data.commands(benchmark)
+        figure.skipped = data.skipped(benchmark)
+    return found
+
+
+def compare(data: Data) -> Iterator[Figure]:
+    for quantity, what in (("step", "Time of a step"), ("halo", "Time of the halo exchange")):
+        points = data.of("compare", quantity)
+        if points:
+            found = {}
+            for p in sorted(points, key=lambda p: (p.oversubscribed, p.stat.median)):
+                name = f"{p.side} {p.shape}{', oversubscribed' if p.oversubscribed else ''}"
+                found[name] = Curve(name, {0: p.stat.scaled(1e3)})
+            yield Figure(
+                f"compare/{quantity}",
+                f"plait-lbm: {what.lower()}, by model and processes × threads",
+                "From the deck of plait compare; a sample is a round's median.",
+                "",
+                f"{what.lower()} (ms)",
+                found,
+                bars=True,
+                oversubscribed=any(p.oversubscribed for p in points),
+            )
+
+
+def mixed(data: Data) -> Iterator[Figure]:
+    for benchmark in catalogue.ALL:
+        if benchmark.group != catalogue.MIXED:
+            continue
+        for shape in shapes(data.of(benchmark.name)):
+            points = [p for p in data.of(benchmark.name) if p.shape == shape]
+            caption = f"{benchmark.what[0].upper()}{benchmark.what[1:]}. Threads write what is sent and read what comes within the time."
+            yield Figure(
+                f"{benchmark.name}/{shape}",
+                f"{TITLES[benchmark.name]}: {shape}",
+                caption,
+                "bytes of each thread",
+                "time (µs)",
+                curves(points, "bytes", US),
+                oversubscribed=points[0].oversubscribed,
+                bytes=True,
+                bars=benchmark.name == "barrier",
+                commands=[c for c in data.commands(benchmark.name) if f"-n {shape.processes} -t {shape.threads} " in c],
+            )
+
+
+def rates(data: Data) -> Iterator[Figure]:
+    points = data.of("msgrate")
+    for size in sorted({p.x("bytes") for p in points}):
+        for nodes in sorted({p.shape.nodes for p in points}):
+            chosen = [p for p in points if p.x("bytes") == size and p.shape.nodes == nodes]
+            found: dict[str, Curve] = {}
+            for p in sorted(chosen, key=lambda p: p.shape.threads):
+                found.setdefault(p.side, Curve(p.side)).add(p.shape.threads, p.stat.scaled(1e-6))
+            if chosen:
+                yield Figure(
+                    f"msgrate/{size}/{nodes}",
+                    f"Message rate of {human(size)} by threads{_between(nodes)}",
+                    "Windows of 64 messages from each thread of one process to its partner in another. mpi: the MPI alone; plait: through"
+                    " libplait; raw-ring: numbers through rings in shared memory, which nothing can beat.",
+                    "threads in each of 2 processes",
+                    "million messages a second",
+                    found,
+                    oversubscribed=any(p.oversubscribed for p in chosen),
+                    lower_is_better=False,
+                )
+
+
+def latency(data: Data) -> Iterator[Figure]:
+    for shape in shapes(data.of("latency")):
+        trips = [p for p in data.of("latency", "half_round_trip") if p.shape == shape]
+        yield Figure(
+            f"latency/{shape}",
+            f"Latency between 2 processes{_between(shape.nodes)}",
+            "Half a round trip. hand-over: a cache line from core to core; memcpy: one core copies as many bytes.",
+            "bytes",
+            "half a round trip (µs)",
+            curves((p for p in trips if p.x("bytes") > 0), "bytes", US),
+            bytes=True,
+            oversubscribed=any(p.oversubscribed for p in trips),
+        )
+        windows = [p for p in data.of("latency", "windows") if p.shape == shape]
+        if windows:
+            yield Figure(
+                f"latency/bandwidth/{shape}",
+                f"Bandwidth between 2 processes{_between(shape.nodes)}",
+                "Windows of up to 16 messages, each window answered.",
+                "bytes",
+                "bandwidth (GB/s)",
+                _bandwidth(windows),
+                lower_is_better=False,
+                bytes=True,
+                oversubscribed=any(p.oversubscribed for p in windows),
+            )
+
+
+def _bandwidth(points: list[Point]) -> dict[str, Curve]:
+    found: dict[str, Curve] = {}
+    for p in sorted(points, key=lambda p: p.x("bytes")):
+        found.setdefault(p.side, Curve(p.side)).add(p.x("bytes"), p.stat.inverse(p.x("bytes") * GB))
+    return found
+
+
+def ranks(data: Data) -> Iterator[Figure]:
+    points = data.of("threadcomm")
+    for nodes in sorted({p.shape.nodes for p in points}):
+        here = [p for p in points if p.shape.nodes == nodes]
+        count = max(p.shape.processes * p.shape.threads for p in here)
+        trips = [p for p in here if p.quantity == "half_round_trip"]
+        crowded = any(p.oversubscribed for p in here)
+        yield Figure(
+            f"threadcomm/latency/{nodes}",
+            f"Latency of threads as ranks against processes{_between(nodes)}",
+            f"The same calls by {count} threads on a thread communicator and by {count} processes; hand-over: a cache line between two threads.",
+            "bytes",
+            "half a round trip (µs)",
+            curves(trips, "bytes", US),
+            bytes=True,
+            oversubscribed=crowded,
+        )
+        yield Figure(
+            f"threadcomm/bandwidth/{nodes}",
+            f"Bandwidth of threads as ranks against processes{_between(nodes)}",
+            "Of the same ping-pong: bytes over half a round trip.",
+            "bytes",
+            "bandwidth (GB/s)",
+            _bandwidth([p for p in trips if p.side != "hand-over"]),
+            lower_is_better=False,
+            bytes=True,
+            oversubscribed=crowded,
+        )
+        calls = [p for p in here if p.quantity not in ("half_round_trip", "barrier")]
+        yield Figure(
+            f"threadcomm/calls/{nodes}",
+            f"Collective calls of threads as ranks against processes{_between(nodes)}",
+            "Both kinds of ranks, call by call.",
+            "bytes of each rank",
+            "time (µs)",
+            curves(calls, "bytes", US, lambda p: f"{p.quantity}, {p.side}"),
+            bytes=True,
+            oversubscribed=crowded,
+        )
+
+
+def passive(data: Data) -> Iterator[Figure]:
+    points = data.of("passive")
+    if points:
+        yield Figure(
+            "passive/get",
+            "Passive-target progress",
+            "64 gets from a process that computes meanwhile and calls no MPI; with a progress thread of plait's at the target, and without.",
+            "the target computes (µs)",
+            "lock, gets, unlock (µs)",
+            curves(points, "microseconds", US),
+            oversubscribed=points[0].oversubscribed,
+        )
+
+
+def orthogonal(data: Data) -> Iterator[Figure]:
+    points = data.of("orthogonal")
+    hybrids = [s for s in shapes(points) if s.threads > 1]
+    for shape in hybrids:
+        pure = shape.processes * shape.threads
+        chosen = [p for p in points if p.shape == shape or (p.shape.processes, p.shape.nodes, p.shape.threads) == (pure, shape.nodes, 1)]
+        names = {"exchange": "in all", "vertical": "between nodes", "horizontal": "inside nodes"}
+        if len({p.side for p in chosen}) == 2:
+            yield Figure(
+                f"orthogonal/{shape}",
+                f"Masteronly against pure MPI: {shape} against {pure} × 1",
+                "What a node sends to the next: by one process with threads, or by a process a core, which also has messages inside its node.",
+                "bytes of a message of pure MPI",
+                "time (µs)",
+                curves(chosen, "bytes", US, lambda p: p.side + (f", {names[p.quantity]}" if p.side == "pure-mpi" else "")),
+                oversubscribed=any(p.oversubscribed for p in chosen),
+                bytes=True,
+            )
+
+
+def saturation(data: Data) -> Iterator[Figure]:
+    for nodes in sorted({p.shape.nodes for p in data.of("saturation")}):
+        points = [p for p in data.of("saturation") if p.shape.nodes == nodes]
+        yield Figure(
+            f"saturation/{nodes}",
+            f"Communicating threads that fill the link{_between(nodes)}",
+            "Windows of 16 messages from each communicating thread.",
+            "communicating threads",
+            "bandwidth (GB/s)",
+            curves(points, "threads", GB, lambda p: f"{p.side}, {human(p.x('bytes'))}"),
+            lower_is_better=False,
+            oversubscribed=any(p.oversubscribed for p in points),
+        )
+
+
+def forkjoin(data: Data) -> Iterator[Figure]:
+    points = data.of("forkjoin")
+    if points:
+        yield Figure(
+            "forkjoin/overhead",
+            "Fork and join, barrier and reduction of threads",
+            "OpenMP's constructs in one process, and MPI_Barrier on a thread communicator of the same threads. With more threads than"
+            " cores threads sleep while they wait.",
+            "threads",
+            "time (µs)",
+            curves(points, "threads", US),
+            oversubscribed=any(p.oversubscribed for p in points),
+        )
+
+
+def halo(data: Data) -> Iterator[Figure]:
+    points = data.of("lbm-halo", "halo")
+    if points:
+        yield Figure(
+            "lbm-halo/halo",
+            "plait-lbm: time of the halo exchange by lattice size",
+            "An empty box, by model and processes × threads. One process has only its threads to exchange with.",
+            "sites along a side",
+            "halo exchange of a step (ms)",
+            curves(points, "lattice", 1e3, lambda p: f"{p.side} {p.shape}"),
+            oversubscribed=any(p.oversubscribed for p in points),
+        )
+
+
+def scaling(data: Data) -> Iterator[Figure]:
+    points = data.of("lbm-scaling", "step")
+    for lattice in sorted({p.x("lattice") for p in points}):
+        found: dict[str, Curve] = {}
+        for p in sorted(points, key=lambda p: p.shape.nodes):
+            if p.x("lattice") == lattice:
+                found.setdefault(p.side, Curve(p.side)).add(p.shape.nodes, p.stat.inverse(lattice**3 / 1e6))
+        yield Figure(
+            f"lbm-scaling/{lattice}",
+            f"plait-lbm: strong scaling, {lattice}³ sites",
+            "Simulated nodes share this machine's cores and memory: here more of them bring more messages and no more cores.",
+            "simulated nodes",
+            "million site updates a second",
+            found,
+            lower_is_better=False,
+            oversubscribed=any(p.oversubscribed for p in points),
+        )
+
+
+def _between(nodes: int) -> str:
+    return f", on {nodes} nodes" if nodes > 1 else ""

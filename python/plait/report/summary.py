@@ -1,0 +1,266 @@
+"""The report's first lines: sentences, each derived from the samples. "Faster" is said where a difference is beyond the noise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import exp, log
+
+from plait import catalogue
+from plait.report.curves import Data, Figure, Point, Shape, Stat, human, shapes
+
+PLAIN = ("masteronly", "funneled", "multiple")  # what any MPI has
+LARGE = 64 << 10
+POINT_TO_POINT = ("pingpong", "pingping", "multipingpong", "multipingping", "halo")
+
+
+def sentences(data: Data) -> list[str]:
+    parts = (models, modes, rates, latency, ranks, passive, orthogonal, saturation, forkjoin, halo, scaling)
+    return [sentence for part in parts for sentence in part(data)]
+
+
+def caveat(figures: list[Figure], cores: int) -> str | None:
+    """What to hold against the figures."""
+    crowded = sum(f.oversubscribed for f in figures)
+    if not crowded:
+        return None
+    return (
+        f"{crowded} of {len(figures)} figures have more threads than the {cores} cores of this machine (marked as oversubscribed):"
+        " they tell how the modes share cores, not how fast they are with a core each."
+    )
+
+
+def changes(before: list[Figure], after: list[Figure]) -> list[str]:
+    """What is different between two folders."""
+    old = {f.key: f for f in before}
+    common = faster = slower = 0
+    most: list[tuple[float, str]] = []
+    for f in after:
+        for name, curve in f.curves.items():
+            known = old[f.key].curves.get(name) if f.key in old else None
+            for x, stat in curve.points.items():
+                if not known or x not in known.points:
+                    continue
+                common += 1
+                if not stat.differs(known.points[x]):
+                    continue
+                gain = known.points[x].median / stat.median
+                gain = gain if f.lower_is_better else 1 / gain
+                faster, slower = faster + (gain > 1), slower + (gain < 1)
+                where = f" at {human(x)}" if f.bytes and not f.bars else ""
+                most.append((gain, f"{f.title}, {name}{where}"))
+    if not common:
+        return ["The two folders have no measurement in common."]
+    found = [
+        f"Of {common} figures in both, B is faster in {faster} and slower in {slower} by more than the noise; {common - faster - slower} are the same."
+    ]
+    best, worst = max(most, default=None), min(most, default=None)
+    if best and best[0] > 1:
+        found.append(f"The most is gained in {best[1]}: B is {ratio(best[0])} as fast.")
+    if worst and worst[0] < 1:
+        found.append(f"The most is lost in {worst[1]}: B takes {ratio(1 / worst[0])} as long.")
+    return found
+
+
+# ---- one function for each part of the catalogue
+
+
+def models(data: Data) -> Iterator[str]:
+    fitting = sorted((p for p in data.of("compare", "step") if not p.oversubscribed), key=lambda p: p.stat.median)
+    if fitting:
+        best, *others = fitting
+        near = [f"{p.side} {p.shape}" for p in others if not p.stat.differs(best.stat)]
+        sentence = f"plait-lbm is fastest as {best.side} {best.shape}: {1e3 * best.stat.median:.3g} ms a step"
+        if pure := next((p for p in fitting if p.side == "pure-mpi"), None):
+            sentence += f", {ratio(pure.stat.median / best.stat.median)} as fast as pure MPI" if pure is not best else ""
+        yield sentence + (f"; within the noise: {', '.join(near)}." if near else ".")
+
+
+def modes(data: Data) -> Iterator[str]:
+    """Which mode to take: for small and large messages, and for collective calls."""
+    collective = [b.name for b in catalogue.ALL if b.group == catalogue.MIXED and b.name not in POINT_TO_POINT]
+    for names, what, least, most in (
+        (POINT_TO_POINT, f"messages under {human(LARGE)} a thread", 0, LARGE),
+        (POINT_TO_POINT, f"messages of {human(LARGE)} a thread and more", LARGE, 1 << 62),
+        (collective, "collective calls", 0, 1 << 62),
+    ):
+        points = [p for p in data.points if p.benchmark in names and least <= p.x("bytes") < most]
+        for nodes in sorted({p.shape.nodes for p in points}):
+            here = [p for p in points if p.shape.nodes == nodes]
+            where = f"between {nodes} nodes" if nodes > 1 else "on one node"
+            if sentence := _best_mode(here):
+                yield f"For {what} of several threads {where} {sentence}"
+
+
+def _best_mode(points: list[Point]) -> str | None:
+    """Over all places that every mode was measured at: geometric means of how many times as fast as the best plain mode."""
+    places: dict[tuple, dict[str, Stat]] = {}
+    for p in points:
+        places.setdefault((p.benchmark, p.at, p.shape), {})[p.side] = p.stat
+    sides = [side for side in {p.side for p in points} if all(side in found for found in places.values())]
+    plain = [side for side in sides if side in PLAIN]
+    if not plain or len(sides) < 2:
+        return None
+
+    def mean(side: str, other: str) -> float:
+        return exp(sum(log(found[other].median / found[side].median) for found in places.values()) / len(places))
+
+    usual = max(plain, key=lambda side: mean(side, plain[0]))
+    ranking = sorted(sides, key=lambda side: -mean(side, usual))
+    best = ranking[0]
+    if best == usual:
+        rest = [f"{side} {ratio(mean(side, usual))}" for side in ranking[1:]]
+        return f"use {best}: nothing is faster over all ({'; '.join(rest)} as fast)."
+    clear = sum(found[best].differs(found[usual]) and found[best].median < found[usual].median for found in places.values())
+    if 2 * clear < len(places):
+        return f"{usual} is as good as any: {best}, the fastest over all, is so beyond the noise in only {clear} of {len(places)} figures."
+    rest = [f"{side} {ratio(mean(side, usual))}" for side in ranking[1:] if side != usual]
+    sentence = f"use {best}: {ratio(mean(best, usual))} as fast as {usual}, the best of the plain modes"
+    sentence += f" (beyond the noise in {clear} of {len(places)} figures)"
+    return sentence + (f"; {', '.join(rest)}." if rest else ".")
+
+
+def rates(data: Data) -> Iterator[str]:
+    points = data.of("msgrate")
+    for nodes in sorted({p.shape.nodes for p in points}):
+        here = [p for p in points if p.shape.nodes == nodes]
+        threads = max(p.shape.threads for p in here)
+        size = min(p.x("bytes") for p in here)
+        at = {p.side: p.stat for p in here if p.shape.threads == threads and p.x("bytes") == size}
+        streams = at.get("plait-streams")
+        names = {"mpi-single": "one communicator", "mpi-per-thread": "a communicator for each thread"}
+        against = [f"{_against(streams, at[side])} {name}" for side, name in names.items() if streams and side in at]
+        if against:
+            where = f" between {nodes} nodes" if nodes > 1 else ""
+            yield f"With {_count(threads, 'thread')} in each process{where} streams carry {1e-6 * streams.median:.3g} million messages of {human(size)} a second: {', '.join(against)}."
+
+
+def _against(rate: Stat, other: Stat) -> str:
+    """Of two rates."""
+    return f"{ratio(rate.median / other.median)} the rate of" if rate.differs(other) else "within the noise of"
+
+
+def latency(data: Data) -> Iterator[str]:
+    for shape in shapes(data.of("latency")):
+        points = [p for p in data.of("latency", "half_round_trip") if p.shape == shape and p.x("bytes") > 0]
+        size = min(p.x("bytes") for p in points)
+        at = {p.side: p.stat for p in points if p.x("bytes") == size}
+        if {"mpi", "plait-stream"} <= at.keys():
+            where = f" between {shape.nodes} nodes" if shape.nodes > 1 else ""
+            sentence = f"A message of {human(size)} to another process{where} takes {us(at['mpi'])} by the MPI and {us(at['plait-stream'])} on a stream"
+            sentence += "" if at["mpi"].differs(at["plait-stream"]) else ", the same within the noise"
+            yield sentence + (f"; a cache line alone takes {us(at['hand-over'])}." if "hand-over" in at else ".")
+
+
+def ranks(data: Data) -> Iterator[str]:
+    points = data.of("threadcomm", "half_round_trip")
+    sizes = sorted({p.x("bytes") for p in points})
+    for size in dict.fromkeys(sizes[:1] + sizes[-1:]):
+        at = {p.side: p.stat for p in points if p.x("bytes") == size and p.shape.nodes == 1}
+        if {"threads", "processes"} <= at.keys():
+            threads, processes = at["threads"], at["processes"]
+            verdict = f"{_faster(threads, processes, 'threads', 'processes')}"
+            yield f"Between ranks that are threads {human(size)} take {us(threads)}, between processes {us(processes)}: {verdict}."
+
+
+def _faster(a: Stat, b: Stat, first: str, second: str) -> str:
+    """Of two times."""
+    if not a.differs(b):
+        return "the same within the noise"
+    return (
+        f"{first} are {ratio(b.median / a.median)} as fast" if a.median < b.median else f"{second} are {ratio(a.median / b.median)} as fast"
+    )
+
+
+def passive(data: Data) -> Iterator[str]:
+    points = data.of("passive", "get")
+    if points:
+        longest = max(p.x("microseconds") for p in points)
+        at = {p.side: p.stat for p in points if p.x("microseconds") == longest}
+        if {"alone", "progress-thread"} <= at.keys():
+            alone, helped = at["alone"], at["progress-thread"]
+            if alone.differs(helped) and helped.median < alone.median:
+                verdict = f"with plait's progress thread there {us(helped)}."
+            else:
+                verdict = f"and plait's progress thread does not help ({us(helped)})."
+            yield f"Gets from a process that computes for {longest / 1000:g} ms take {us(alone)}, {verdict}"
+
+
+def orthogonal(data: Data) -> Iterator[str]:
+    points = data.of("orthogonal", "exchange")
+    for shape in [s for s in shapes(points) if s.threads > 1]:
+        pure_shape = Shape(shape.processes * shape.threads, 1, shape.nodes)
+        hybrid = {p.x("bytes"): p.stat for p in points if p.shape == shape}
+        pure = {p.x("bytes"): p.stat for p in points if p.shape == pure_shape}
+        sizes = sorted(hybrid.keys() & pure.keys())
+        faster = [n for n in sizes if hybrid[n].differs(pure[n]) and hybrid[n].median < pure[n].median]
+        slower = [n for n in sizes if hybrid[n].differs(pure[n]) and hybrid[n].median > pure[n].median]
+        if not sizes:
+            continue
+        said = [f"{verb} at {', '.join(map(human, which))}" for verb, which in (("faster", faster), ("slower", slower)) if which]
+        last = sizes[-1]
+        share = f"it takes {ratio(hybrid[last].median / pure[last].median)} pure MPI's time at {human(last)}"
+        yield f"To send a node's data to the next, masteronly {shape} is {' and '.join(said) or 'as fast, within the noise, at all sizes'} against pure MPI; {share}."
+
+
+def saturation(data: Data) -> Iterator[str]:
+    points = data.of("saturation", "bandwidth")
+    if not points:
+        return
+    size = max(p.x("bytes") for p in points)
+    for side in dict.fromkeys(p.side for p in points):
+        at = {p.x("threads"): p.stat for p in points if p.side == side and p.x("bytes") == size}
+        most = max(at.values(), key=lambda s: s.median)
+        enough = min(n for n, stat in at.items() if not stat.differs(most) or stat.median >= 0.95 * most.median)
+        yield (
+            f"Messages of {human(size)} fill the link with {_count(enough, 'communicating thread')} ({side}): {1e-9 * at[enough].median:.3g} GB/s, where"
+            f" {1e-9 * most.median:.3g} is the most seen with up to {max(at)}."
+        )
+
+
+def forkjoin(data: Data) -> Iterator[str]:
+    points = [p for p in data.of("forkjoin") if p.shape.threads > 1]
+    fitting = [p for p in points if not p.oversubscribed] or points
+    if fitting:
+        threads = max(p.shape.threads for p in fitting)
+        at = {p.side: p.stat for p in fitting if p.shape.threads == threads}
+        if {"fork-join", "barrier"} <= at.keys():
+            sentence = f"To fork and join {threads} threads costs {us(at['fork-join'])}, a barrier of theirs {us(at['barrier'])}"
+            yield sentence + (f", MPI_Barrier on a thread communicator {us(at['threadcomm'])}." if "threadcomm" in at else ".")
+
+
+def halo(data: Data) -> Iterator[str]:
+    # Two processes or more: one alone exchanges nothing.
+    points = [p for p in data.of("lbm-halo", "halo") if p.shape.processes > 1]
+    if points:
+        lattice = max(p.x("lattice") for p in points)
+        best, *others = sorted((p for p in points if p.x("lattice") == lattice), key=lambda p: p.stat.median)
+        near = [f"{p.side} {p.shape}" for p in others if not p.stat.differs(best.stat)]
+        sentence = f"The halo exchange of plait-lbm between processes is shortest as {best.side} {best.shape} at {lattice}³ sites: {1e3 * best.stat.median:.3g} ms a step"
+        yield sentence + (f"; within the noise: {', '.join(near)}." if near else ".")
+
+
+def scaling(data: Data) -> Iterator[str]:
+    points = data.of("lbm-scaling", "step")
+    nodes = sorted({p.shape.nodes for p in points})
+    if len(nodes) > 1:
+        at = {(p.side, p.shape.nodes): p.stat for p in points}
+        best = min((key for key in at if key[1] == nodes[-1]), key=lambda key: at[key].median)
+        if (first := at.get((best[0], nodes[0]))) is not None:
+            speed = first.median / at[best].median
+            yield f"From {_count(nodes[0], 'simulated node')} to {nodes[-1]}, which share this machine's cores, plait-lbm is best as {best[0]}: {ratio(speed)} as fast as it is on {nodes[0]}."
+
+
+# ---- words
+
+
+def us(stat: Stat) -> str:
+    value = 1e6 * stat.median
+    return f"{value / 1000:.3g} ms" if value >= 1000 else f"{value:.3g} µs"
+
+
+def ratio(value: float) -> str:
+    return f"{value:.2g} ×" if value < 10 else f"{value:.0f} ×"
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}{'s' if n != 1 else ''}"
