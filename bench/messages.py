@@ -66,14 +66,13 @@ Figures = dict[str, list[float]]  # the rounds by side
 
 def rates(reports: dict, hosts: int, threads: int) -> Figures:
     """Messages a second."""
-    sides = reports["msgrate", hosts, threads]["sides"]
-    return {side: figures["messages_per_second"]["rounds"] for side, figures in sides.items()}
+    return {p["side"]: p["samples"] for p in reports["msgrate", hosts, threads]["points"]}
 
 
 def trips(reports: dict, hosts: int, size: int) -> Figures:
     """Seconds of half a round trip."""
-    row = next(row for row in reports["latency", hosts, 1]["half_round_trip"] if row["size"] == size)
-    return {side: figures["seconds"]["rounds"] for side, figures in row["sides"].items()}
+    points = reports["latency", hosts, 1]["points"]
+    return {p["side"]: p["samples"] for p in points if p["quantity"] == "half_round_trip" and p["at"]["bytes"] == size}
 
 
 def best_mode(figures: Figures) -> str:
@@ -109,8 +108,8 @@ def rows(every: dict[str, dict]):
     yield "rate, 1 stream / raw ring", ">= 0.25", lambda r: quotient(rates(r, 1, 1), "plait-streams", "raw-ring")
     yield "rate, 2 streams / best MPI", ">= 4", lambda r: median(rates(r, 1, 2)["plait-streams"]) / best_rate(2)
     yield "half trip, 8 B / hand-over", "<= 1.8", lambda r: quotient(trips(r, 1, 8), "plait-stream", "hand-over")
-    measured = [r["latency", 1, 1]["half_round_trip"] for r in every.values() if ("latency", 1, 1) in r]
-    sizes = sorted({row["size"] for table in measured for row in table})
+    measured = [r["latency", 1, 1]["points"] for r in every.values() if ("latency", 1, 1) in r]
+    sizes = sorted({p["at"]["bytes"] for points in measured for p in points if p["quantity"] == "half_round_trip"})
     for n in sizes:
         yield f"half trip, {n} B / best MPI", "<= 1", lambda r, n=n: trip(r, n) / best_trip(n)
     for kind in ("memcpy", "memcpy-shared"):

@@ -83,9 +83,9 @@ class Benchmark:
             wanted = f"multiples of {self.multiple_of}" if self.multiple_of > 1 else "numbers"
             raise BenchError(f"{self.name} has no size {bad[0]}: its sizes are {wanted} from {self.least_size} on ({self.size_means})")
         shapes = self._shapes(cores, choice)
-        turns = min(2, self.turns) if choice.quick else self.turns
         seconds = choice.seconds or (self.seconds / 2 if choice.quick else self.seconds)
         rounds = choice.repetitions or (5 if choice.quick else 9)
+        turns = min(rounds, self.turns, 2 if choice.quick else self.turns)
         return [job for turn in range(1, turns + 1) for shape in shapes for job in self._of_shape(shape, sizes, turn, rounds, seconds)]
 
     @property

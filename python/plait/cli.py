@@ -132,7 +132,7 @@ def info(ctx: typer.Context, as_json: Annotated[bool, typer.Option("--json", hel
 def compare(
     ctx: typer.Context,
     deck: Annotated[Path, typer.Argument(help="What to simulate.")],
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where compare.json and the pictures go.")] = Path("out"),
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where compare.json, the pictures and the report go.")] = Path("out"),
     minutes: Annotated[float, typer.Option(metavar="M", help="How long all runs may take together.")] = 5.0,
     models: Annotated[list[str] | None, typer.Option("--model", metavar="NAME", help="Only this model; may be repeated.")] = None,
     repeats: Annotated[int, typer.Option(metavar="R", help="How often each model runs.")] = 3,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import difflib
 import json
+import os
 import sys
 import tempfile
 import time
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 from rich.columns import Columns
@@ -19,8 +21,9 @@ from rich.progress import Progress, ProgressColumn, SpinnerColumn, Task, TextCol
 from rich.progress_bar import ProgressBar
 from rich.text import Text
 
-from plait import launch, plan, results
+from plait import launch, plan, results, store
 from plait.mpis import Mpi, MpiError
+from plait.report import make as make_report
 from plait.results import Row
 
 CALIBRATION_STEPS = 12
@@ -142,11 +145,15 @@ class Comparison:
     notes: list[str] = field(default_factory=list)
     written: list[Path] = field(default_factory=list)
     start: float = field(default=0.0, init=False)
+    began: str = field(default="", init=False)
+    load: float = field(default=0.0, init=False)
     console: Console = field(default_factory=results.make_console)
     show: Callable[[str], None] = lambda text: None
 
     def __post_init__(self) -> None:
         self.start = time.monotonic()
+        self.began = datetime.now().astimezone().isoformat(timespec="seconds")
+        self.load = os.getloadavg()[0]
 
     @property
     def json(self) -> Path:
@@ -275,6 +282,14 @@ class Comparison:
         measured = results.in_order(self.rows)
         version = measured[0].samples[0]["mpi"] if measured else ""
         content = {
+            "schema": store.SCHEMA,
+            "benchmark": "compare",
+            "command": f"./plait --mpi {self.mpi.name} compare {self.deck}",
+            "date": self.began,
+            "plait": store.plait_version(),
+            "settings": {"load": self.load, "steps": self.steps, "repeats": self.repeats, "seconds": self.seconds},
+            "skipped": {},
+            "points": [point for row in measured for point in row.as_points()],
             "machine": results.machine(self.cores),
             "mpi": {"name": self.mpi.name, "version": version},
             "deck": {"name": self.deck.stem, "content": self.content},
@@ -308,6 +323,11 @@ class Comparison:
         if self.flow:
             self.tell_flow()
         say(f"Written: {', '.join(str(path) for path in self.written)}", highlight=False, soft_wrap=True)
+        # Other results that lie in the folder are no reason to fail now.
+        try:
+            say(f"The report: {make_report([self.out])}", highlight=False, soft_wrap=True)
+        except store.StoreError as error:
+            say(f"No report: {error}", highlight=False, soft_wrap=True)
 
     def tell_flow(self) -> None:
         end = f"{'steady after' if self.flow['steady'] else 'after'} {self.flow['steps']} steps"

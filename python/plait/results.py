@@ -73,6 +73,17 @@ class Row:
         found = [sample["limit_fraction"] for sample in self.samples if sample.get("limit_fraction") is not None]
         return median(found) if found else None
 
+    def as_points(self) -> list[dict]:
+        """As measurement.schema.json has them; a sample is a round's median."""
+        shape = {"processes": self.processes, "threads": self.threads, "nodes": 1, "oversubscribed": self.oversubscribed}
+        points = []
+        for quantity in ("step", "halo"):
+            # Where nothing is exchanged a halo takes no time, and is no point.
+            samples = [1e-3 * value for sample in self.samples if (value := sample[f"{quantity}_ms"]["median"]) > 0]
+            if samples:
+                points.append({"quantity": quantity, "unit": "s", "side": self.model, "at": {}, **shape, "samples": samples})
+        return points
+
     def as_json(self) -> dict:
         return {
             "model": self.model,

@@ -1,16 +1,171 @@
-"""The benchmarks of messages in short, under the MPI that PLAIT_MPI names: they end well and write what they promise.
+"""Each benchmark of the catalogue in short, under the MPI that PLAIT_MPI names: it ends well and writes what it promises.
 
 What they measure is not looked at. Each test says its processes x threads.
 """
 
+import io
 import json
 
 import pytest
-from plait import launch, mpis
+from plait import bench as module
+from plait import catalogue, launch, mpis, store
+from plait.catalogue import BenchError, Choice
+from plait.plan import MODELS
+from rich.console import Console
 
 MPI = mpis.find()
 SHORT = ["--rounds", "2", "--time", "0.0001"]
 APART = "the processes share no memory"
+PLAIN = {"masteronly", "funneled", "multiple"}
+ALL_MODES = PLAIN | {"streams", "threadcomm"}  # and partitioned where the MPI has it
+SIDES = {
+    **dict.fromkeys(("pingpong", "pingping", "multipingpong", "multipingping", "halo"), ALL_MODES),
+    **dict.fromkeys(("barrier", "reduce", "allreduce", "bcast", "scatter", "gather", "alltoall"), PLAIN | {"threadcomm"}),
+    "msgrate": {"mpi-single", "mpi-per-thread", "plait-single", "plait-per-thread", "plait-streams", "raw-ring"},
+    "latency": {"mpi", "plait-ordinary", "plait-stream", "hand-over", "memcpy", "memcpy-shared"},
+    "threadcomm": {"threads", "processes", "hand-over"},
+    "passive": {"alone", "progress-thread"},
+    "orthogonal": {"masteronly", "pure-mpi"},
+    "saturation": {"multiple", "streams"},
+    "forkjoin": {"fork-join", "barrier", "reduction", "threadcomm"},
+    "lbm-halo": set(MODELS),
+    "lbm-scaling": set(MODELS) - {"funneled", "threadcomm"},
+}
+
+
+def run_bench(out, *names, **choice):
+    said = io.StringIO()
+    status = module.bench(MPI, list(names), Choice(**choice), out, False, Console(file=said, width=200))
+    return status, said.getvalue()
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """A folder with every benchmark in short. 1 x 1 to 8 x 1, 2 x 2, 4 x 2"""
+    out = tmp_path_factory.mktemp("results")
+    status, _ = run_bench(out, quick=True, repetitions=1, seconds=1e-4)
+    assert status == 0
+    return out
+
+
+@pytest.mark.parametrize("name", catalogue.BY_NAME)
+def test_measures_every_side_and_writes_it(measured, name):
+    found = [m for m in store.load(measured) if m["benchmark"] == name]
+    points = [p for m in found for p in m["points"]]
+    skipped = {side: why for m in found for side, why in m["skipped"].items()}
+    assert all(m["settings"].keys() >= {"processes", "threads", "nodes", "load", "turn", "oversubscribed"} for m in found)
+    assert all(m["mpi"]["name"] == MPI.name and m["command"].startswith(f"./plait --mpi {MPI.name} run") for m in found)
+    if reason := launch.why_no_nodes(MPI):
+        assert all(m["skipped"] == {f"{m['settings']['nodes']} nodes": reason} for m in found if m["settings"]["nodes"] > 1)
+        if name in ("orthogonal", "saturation"):
+            return
+    sides = {p["side"] for p in points}
+    assert sides - {"partitioned"} == SIDES[name]
+    if SIDES[name] >= ALL_MODES:
+        assert "partitioned" in sides or "partitioned" in skipped
+    if name in SIDES and SIDES[name] == PLAIN | {"threadcomm"}:
+        assert {"streams", "partitioned"} <= skipped.keys()
+
+
+def test_a_run_is_not_repeated_and_goes_on(tmp_path):
+    """1 x 1, 1 x 2, 1 x 4"""
+    short = {"quick": True, "threads": (1, 2), "repetitions": 1, "seconds": 1e-4}
+    assert run_bench(tmp_path, "forkjoin", **short)[0] == 0
+    files = sorted(tmp_path.glob("forkjoin-*.json"))
+    assert len(files) == 2
+    files[0].unlink()
+    kept = files[1].read_text()
+    status, said = run_bench(tmp_path, "forkjoin", **short)
+    assert status == 0 and "1 of 2 jobs are measured already" in said
+    assert files[0].exists() and files[1].read_text() == kept
+
+
+def test_an_interrupt_keeps_what_was_measured(tmp_path, monkeypatch, capsys):
+    """1 x 1"""
+    started = []
+
+    def second_is_interrupted(*arguments, **options):
+        started.append(arguments)
+        if len(started) == 2:
+            raise KeyboardInterrupt
+        return real(*arguments, **options)
+
+    real = launch.run
+    monkeypatch.setattr(module.launch, "run", second_is_interrupted)
+    status, _ = run_bench(tmp_path, "forkjoin", threads=(1, 2), repetitions=1, seconds=1e-4)
+    assert status == module.INTERRUPTED
+    assert "the same command goes on with the 1 jobs that are left" in capsys.readouterr().err
+    assert [m["settings"]["threads"] for m in store.load(tmp_path)] == [1]
+
+
+def test_an_unfinished_run_is_found_again(tmp_path, monkeypatch):
+    """No job is run."""
+    monkeypatch.setattr(module.store, "OUT", tmp_path)
+    plan = {"schema": store.SCHEMA, "jobs": [["a"], ["b"]]}
+    folder = tmp_path / "bench" / f"{MPI.name}-20260101-000000"
+    folder.mkdir(parents=True)
+    (folder / store.PLAN).write_text(json.dumps(plan))
+    (folder / "a.json").write_text("{}")
+    assert module._folder(MPI, plan, anew=False) == folder
+    assert module._folder(MPI, plan, anew=True) != folder
+    assert module._folder(MPI, {**plan, "cores": 3}, anew=False) != folder
+    (folder / "b.json").write_text("{}")
+    assert module._folder(MPI, plan, anew=False) != folder
+
+
+def test_a_job_that_fails_is_one_line_and_the_others_run(tmp_path, monkeypatch, capsys):
+    """1 x 2"""
+    real = launch.run
+
+    def first_fails(mpi, words, processes, threads, **options):
+        return launch.CompletedRun(3, "", "something broke\n") if threads == 1 else real(mpi, words, processes, threads, **options)
+
+    monkeypatch.setattr(module.launch, "run", first_fails)
+    status, _ = run_bench(tmp_path, "forkjoin", threads=(1, 2), repetitions=1, seconds=1e-4)
+    assert status == 1 and "forkjoin-1x1-h1-turn1: something broke" in capsys.readouterr().err
+    assert len(store.load(tmp_path)) == 1
+
+
+@pytest.mark.parametrize(
+    ("names", "choice", "text"),
+    [
+        (["pingpogn"], {}, "there is no benchmark 'pingpogn'; did you mean pingpong?"),
+        (["halo"], {"sizes": (12,)}, "halo has no size 12: its sizes are multiples of 8 from 8 on (bytes)"),
+        (["passive"], {"sizes": (0,)}, "passive has no size 0"),
+        (["pingpong"], {"processes": (4,)}, "pingpong takes 2 processes, not 4"),
+        (["multipingpong"], {"processes": (3,)}, "an even number of processes, not 3"),
+        (["halo"], {"processes": (100000,)}, "100000 processes are too many for"),
+        (["halo"], {"threads": (100000,)}, "2 × 100000 are too many for"),
+        (["pingpong"], {"hosts": (3,)}, "3 hosts need at least 3 processes, not 2"),
+    ],
+)
+def test_a_wrong_choice_is_one_clear_line(tmp_path, names, choice, text):
+    """No job is run."""
+    with pytest.raises(BenchError) as error:
+        run_bench(tmp_path / "out", *names, **choice)
+    assert text in str(error.value) and "\n" not in str(error.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_results_of_others_are_left_alone(tmp_path):
+    """No job is run."""
+    plan = tmp_path / store.PLAN
+    for content, text in (
+        ('{"schema": 1, "jobs": []}', "holds results of other settings or another MPI"),
+        ('{"schema": 0}', "is from another version of plait (schema 0, not 1)"),
+        ('{"schema": 1,', "is broken: line 1"),
+    ):
+        plan.write_text(content)
+        with pytest.raises((BenchError, store.StoreError)) as error:
+            run_bench(tmp_path, "forkjoin")
+        assert text in str(error.value) and "\n" not in str(error.value)
+        assert plan.read_text() == content
+    plan.rename(tmp_path / "other.json")
+    with pytest.raises(BenchError, match="not of plait bench"):
+        run_bench(tmp_path, "forkjoin")
+
+
+# ---- the programs
 
 
 @pytest.fixture(params=[1, 2])
@@ -21,38 +176,34 @@ def hosts(request):
     return request.param
 
 
-def bench(name, *options, processes=2, threads=1, hosts=1):
+def program(name, *options, processes=2, threads=1, hosts=1):
     words = [str(MPI.build / "bin" / f"bench-{name}"), *map(str, options)]
     return launch.run(MPI, words, processes, threads, hosts=hosts, timeout=120, capture=True)
 
 
 def report(path, *words, **job):
-    done = bench(*words, *SHORT, "-o", path, **job)
+    done = program(*words, *SHORT, "-o", path, **job)
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(path.read_text())
-    assert {"benchmark", "mpi", "threads", "one_node", "oversubscribed", "rounds", "skipped"} <= found.keys()
-    assert {"cpu", "cores", "load"} <= found["machine"].keys()
-    assert found["mpi"] in done.stdout
+    assert found["schema"] == store.SCHEMA and found["mpi"] in done.stdout
+    assert all(len(p["samples"]) == 2 and min(p["samples"]) > 0 for p in found["points"])
     return found
 
 
-def samples(figures):
-    assert figures["min"] <= figures["median"] <= figures["max"]
-    assert len(figures["rounds"]) == 2 and figures["min"] > 0
+def sides(found, quantity, size):
+    return sorted(p["side"] for p in found["points"] if p["quantity"] == quantity and p["at"] == {"bytes": size})
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_message_rate_of_every_side(tmp_path, threads, hosts):
     """2 x 1, 2 x 2"""
     found = report(tmp_path / "rate.json", "msgrate", "-t", threads, threads=threads, hosts=hosts)
-    sides = ["mpi-single", "plait-single", "plait-streams"]
-    sides += ["mpi-per-thread", "plait-per-thread"] if threads > 1 else []
-    sides += ["raw-ring"] if hosts == 1 else []
-    assert sorted(found["sides"]) == sorted(sides)
-    for side in sides:
-        samples(found["sides"][side]["messages_per_second"])
+    expected = ["mpi-single", "plait-single", "plait-streams"]
+    expected += ["mpi-per-thread", "plait-per-thread"] if threads > 1 else []
+    expected += ["raw-ring"] if hosts == 1 else []
+    assert sides(found, "message_rate", 8) == sorted(expected)
     assert found["skipped"] == ({"raw-ring": APART} if hosts > 1 else {})
-    assert (found["threads"], found["size"], found["window"], found["one_node"]) == (threads, 8, 64, hosts == 1)
+    assert (found["threads"], found["window"], found["nodes"]) == (threads, 64, hosts)
 
 
 def test_latency_of_every_side_and_bandwidth(tmp_path, hosts):
@@ -60,36 +211,43 @@ def test_latency_of_every_side_and_bandwidth(tmp_path, hosts):
     found = report(tmp_path / "latency.json", "latency", "--sizes", "0,8,1024,131072", hosts=hosts)
     ways, limits = ["mpi", "plait-ordinary", "plait-stream"], ["hand-over", "memcpy", "memcpy-shared"]
     raw = {0: limits[:1], 8: limits[:2], 1024: limits[1:2], 131072: limits[1:]} if hosts == 1 else {}
-    assert [row["size"] for row in found["half_round_trip"]] == [0, 8, 1024, 131072]
-    for row in found["half_round_trip"]:
-        assert sorted(row["sides"]) == sorted(ways + raw.get(row["size"], []))
-    assert [(row["size"], sorted(row["sides"])) for row in found["windows"]] == [(131072, ways)]
-    for row in found["half_round_trip"] + found["windows"]:
-        for figures in row["sides"].values():
-            samples(figures["seconds"])
+    for size in (0, 8, 1024, 131072):
+        assert sides(found, "half_round_trip", size) == sorted(ways + raw.get(size, []))
+        assert sides(found, "windows", size) == (ways if size == 131072 else [])
     assert found["skipped"] == (dict.fromkeys(limits, APART) if hosts > 1 else {})
+
+
+@pytest.mark.parametrize(("name", "processes", "threads"), [("halo", 3, 3), ("alltoall", 3, 3), ("gather", 3, 2), ("reduce", 3, 3)])
+def test_odd_numbers_of_processes_and_threads(tmp_path, name, processes, threads):
+    """3 x 3, 3 x 2: contents are compared by the programs themselves"""
+    found = report(tmp_path / "x.json", name, "-t", threads, "--sizes", "8,40", processes=processes, threads=threads)
+    assert {p["at"]["bytes"] for p in found["points"]} == {8, 40}
 
 
 def test_only_the_sides_asked_for(tmp_path):
     """2 x 1"""
-    assert list(report(tmp_path / "rate.json", "msgrate", "--only", "streams")["sides"]) == ["plait-streams"]
+    found = report(tmp_path / "rate.json", "msgrate", "--only", "streams")
+    assert [p["side"] for p in found["points"]] == ["plait-streams"]
 
 
-@pytest.mark.parametrize("name", ["msgrate", "latency"])
 @pytest.mark.parametrize(
-    ("options", "processes", "text"),
+    ("name", "options", "processes", "text"),
     [
-        ([], 1, "needs 2 processes, has 1"),
-        (["--rounds", "none"], 2, "--rounds"),
-        (["--rounds", "0"], 2, "--rounds"),
-        (["--only", "nobody"], 2, "--only: no side has such a name"),
-        (["-o", "/proc/none/x.json"], 2, "/proc/none/x.json cannot be written"),
-        (["superfluous"], 2, "superfluous"),
+        ("msgrate", [], 1, "needs 2 processes, has 1"),
+        ("multipingpong", [], 3, "needs an even number of processes, has 3"),
+        ("latency", ["--rounds", "none"], 2, "--rounds"),
+        ("msgrate", ["--rounds", "0"], 2, "--rounds"),
+        ("pingpong", ["--sizes", "12"], 2, "--sizes: 12 is no multiple of 8"),
+        ("latency", ["--only", "nobody"], 2, "--only: no side has such a name"),
+        ("barrier", ["--only", "nobody"], 2, "--only: no side has such a name"),
+        ("orthogonal", ["--nodes", "3"], 2, "2 processes cannot be split evenly into 3 nodes"),
+        ("latency", ["-o", "/proc/none/x.json"], 2, "/proc/none/x.json cannot be written"),
+        ("msgrate", ["superfluous"], 2, "superfluous"),
     ],
 )
 def test_wrong_use_is_one_clear_line(name, options, processes, text):
-    """1 x 1, 2 x 1"""
-    done = bench(name, *options, processes=processes)
+    """1 x 1, 2 x 1, 3 x 1"""
+    done = program(name, *options, processes=processes)
     lines = done.stderr.splitlines()
     assert done.returncode not in (0, 124)
     assert len(lines) == 1 and lines[0].startswith(f"bench-{name}: ") and text in lines[0], done.stderr

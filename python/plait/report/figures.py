@@ -25,9 +25,8 @@ TITLES = {
 
 
 def figures(data: Data) -> list[Figure]:
-    found = [
-        f for make in (compare, mixed, rates, latency, ranks, passive, orthogonal, saturation, forkjoin, halo, scaling) for f in make(data)
-    ]
+    makers = (compare, mixed, rates, latency, ranks, passive, orthogonal, saturation, forkjoin, halo, scaling)
+    found = [figure for make in makers for figure in make(data) if figure.curves]
     for figure in found:
         benchmark = figure.key.split("/")[0]
         figure.commands = figure.commands or data.commands(benchmark)
@@ -143,7 +142,8 @@ def ranks(data: Data) -> Iterator[Figure]:
         yield Figure(
             f"threadcomm/latency/{nodes}",
             f"Latency of threads as ranks against processes{_between(nodes)}",
-            f"The same calls by {count} threads on a thread communicator and by {count} processes; hand-over: a cache line between two threads.",
+            f"The same calls by {count} threads on a thread communicator and by {count} processes; hand-over: a cache line between"
+            " two threads.",
             "bytes",
             "half a round trip (µs)",
             curves(trips, "bytes", US),
@@ -180,7 +180,7 @@ def passive(data: Data) -> Iterator[Figure]:
         yield Figure(
             "passive/get",
             "Passive-target progress",
-            "64 gets from a process that computes meanwhile and calls no MPI; with a progress thread of plait's at the target, and without.",
+            "64 gets from a process that computes meanwhile and calls no MPI: with a progress thread of plait's there, and without.",
             "the target computes (µs)",
             "lock, gets, unlock (µs)",
             curves(points, "microseconds", US),
@@ -194,18 +194,22 @@ def orthogonal(data: Data) -> Iterator[Figure]:
     for shape in hybrids:
         pure = shape.processes * shape.threads
         chosen = [p for p in points if p.shape == shape or (p.shape.processes, p.shape.nodes, p.shape.threads) == (pure, shape.nodes, 1)]
-        names = {"exchange": "in all", "vertical": "between nodes", "horizontal": "inside nodes"}
         if len({p.side for p in chosen}) == 2:
             yield Figure(
                 f"orthogonal/{shape}",
                 f"Masteronly against pure MPI: {shape} against {pure} × 1",
-                "What a node sends to the next: by one process with threads, or by a process a core, which also has messages inside its node.",
+                "What a node sends to the next: by one process with threads, or by a process a core, with messages inside the node, too.",
                 "bytes of a message of pure MPI",
                 "time (µs)",
-                curves(chosen, "bytes", US, lambda p: p.side + (f", {names[p.quantity]}" if p.side == "pure-mpi" else "")),
+                curves(chosen, "bytes", US, _part),
                 oversubscribed=any(p.oversubscribed for p in chosen),
                 bytes=True,
             )
+
+
+def _part(p: Point) -> str:
+    parts = {"exchange": "in all", "vertical": "between nodes", "horizontal": "inside nodes"}
+    return f"pure-mpi, {parts[p.quantity]}" if p.side == "pure-mpi" else p.side
 
 
 def saturation(data: Data) -> Iterator[Figure]:

@@ -19,10 +19,15 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "triangle-down", "
 BARS = ("", "/", "\\", "x", "-", "|", "+", ".")
 # The same side looks the same in every figure.
 FIXED = {
-    **{"masteronly": 0, "funneled": 1, "multiple": 2, "streams": 3, "partitioned": 4, "threadcomm": 5, "pure-mpi": 6},
-    **{"mpi": 0, "plait-ordinary": 1, "plait-stream": 3, "hand-over": 6, "memcpy": 4, "memcpy-shared": 5},
-    **{"mpi-single": 0, "plait-single": 1, "mpi-per-thread": 2, "plait-streams": 3, "plait-per-thread": 4, "raw-ring": 6},
-    **{"processes": 0, "threads": 5, "alone": 0, "progress-thread": 3},
+    side: style
+    for sides in (
+        ("masteronly", "funneled", "multiple", "streams", "partitioned", "threadcomm", "pure-mpi"),
+        ("mpi", "plait-ordinary", "memcpy-shared", "plait-stream", "memcpy", "", "hand-over"),
+        ("mpi-single", "plait-single", "mpi-per-thread", "plait-streams", "plait-per-thread", "", "raw-ring"),
+        ("processes", "", "", "", "", "threads"),
+        ("alone", "", "", "progress-thread"),
+    )
+    for style, side in enumerate(sides)
 }
 
 
@@ -93,6 +98,9 @@ def _plot(one: Shown) -> dict:
     }
     if figure.bars:
         y_axis["rangemode"] = "tozero"
+    values = [s.median for _, found in one.runs for curve in found.values() for s in curve.points.values()]
+    if not figure.bars and max(values) > 20 * min(values):
+        y_axis["dtick"] = 1  # whole decades
     common = {"showline": True, "linecolor": "#444", "gridcolor": "#ddd", "ticks": "outside", "zeroline": False}
     layout = {
         "xaxis": {**common, **x_axis},
@@ -199,7 +207,8 @@ def _table(one: Shown) -> str:
     for x in xs:
         cells = "".join(f"<td>{_cell(curve.points.get(x))}</td>" for curve in found.values())
         rows.append(f"<tr><th>{'' if figure.bars else human(x) if figure.bytes else f'{x:,g}'}</th>{cells}</tr>")
-    return f"<table><caption>{escape(figure.y_title)}: median (least to most)</caption><tr><th>{escape(figure.x_title)}</th>{head}</tr>{''.join(rows)}</table>"
+    caption = f"<caption>{escape(figure.y_title)}: median (least to most)</caption>"
+    return f"<table>{caption}<tr><th>{escape(figure.x_title)}</th>{head}</tr>{''.join(rows)}</table>"
 
 
 def _compared(one: Shown) -> str:
@@ -217,9 +226,8 @@ def _compared(one: Shown) -> str:
                     better = (b.median < a.median) == figure.lower_is_better
                     how, mark = ("better", "▲ better") if better else ("worse", "▼ worse")
             place = "" if figure.bars else human(x) if figure.bytes else f"{x:,g}"
-            rows.append(
-                f'<tr class="{how}"><th>{escape(name)}</th><td>{place}</td><td>{_cell(a)}</td><td>{_cell(b)}</td><td>{change}</td><td>{mark}</td></tr>'
-            )
+            cells = "".join(f"<td>{cell}</td>" for cell in (place, _cell(a), _cell(b), change, mark))
+            rows.append(f'<tr class="{how}"><th>{escape(name)}</th>{cells}</tr>')
     head = f"<tr><th></th><th>{escape(figure.x_title)}</th><th>A</th><th>B</th><th>B / A</th><th>beyond the noise</th></tr>"
     return f"<table><caption>{escape(figure.y_title)}: median (least to most)</caption>{head}{''.join(rows)}</table>"
 

@@ -50,8 +50,9 @@ def changes(before: list[Figure], after: list[Figure]) -> list[str]:
                 most.append((gain, f"{f.title}, {name}{where}"))
     if not common:
         return ["The two folders have no measurement in common."]
+    same = common - faster - slower
     found = [
-        f"Of {common} figures in both, B is faster in {faster} and slower in {slower} by more than the noise; {common - faster - slower} are the same."
+        f"Of {common} measurements in both, B is faster in {faster} and slower in {slower} by more than the noise; {same} are the same."
     ]
     best, worst = max(most, default=None), min(most, default=None)
     if best and best[0] > 1:
@@ -107,16 +108,16 @@ def _best_mode(points: list[Point]) -> str | None:
     usual = max(plain, key=lambda side: mean(side, plain[0]))
     ranking = sorted(sides, key=lambda side: -mean(side, usual))
     best = ranking[0]
-    if best == usual:
-        rest = [f"{side} {ratio(mean(side, usual))}" for side in ranking[1:]]
-        return f"use {best}: nothing is faster over all ({'; '.join(rest)} as fast)."
-    clear = sum(found[best].differs(found[usual]) and found[best].median < found[usual].median for found in places.values())
+    rival = ranking[1] if best == usual else usual
+    clear = sum(found[best].differs(found[rival]) and found[best].median < found[rival].median for found in places.values())
+    share = f"{clear} of {len(places)} measurements"
     if 2 * clear < len(places):
-        return f"{usual} is as good as any: {best}, the fastest over all, is so beyond the noise in only {clear} of {len(places)} figures."
-    rest = [f"{side} {ratio(mean(side, usual))}" for side in ranking[1:] if side != usual]
-    sentence = f"use {best}: {ratio(mean(best, usual))} as fast as {usual}, the best of the plain modes"
-    sentence += f" (beyond the noise in {clear} of {len(places)} figures)"
-    return sentence + (f"; {', '.join(rest)}." if rest else ".")
+        return f"{usual} is as good as any: {best} against {rival} is faster beyond the noise in only {share}."
+    rest = ", ".join(f"{side} {ratio(mean(side, usual))}" for side in ranking[1:] if side != usual)
+    if best == usual:
+        return f"use {best}: it is faster than {rival} beyond the noise in {share}; as fast as it: {rest}."
+    sentence = f"use {best}: {ratio(mean(best, usual))} as fast as {usual}, the best of the plain modes (beyond the noise in {share})"
+    return sentence + (f"; {rest}." if rest else ".")
 
 
 def rates(data: Data) -> Iterator[str]:
@@ -131,7 +132,8 @@ def rates(data: Data) -> Iterator[str]:
         against = [f"{_against(streams, at[side])} {name}" for side, name in names.items() if streams and side in at]
         if against:
             where = f" between {nodes} nodes" if nodes > 1 else ""
-            yield f"With {_count(threads, 'thread')} in each process{where} streams carry {1e-6 * streams.median:.3g} million messages of {human(size)} a second: {', '.join(against)}."
+            rate = f"{1e-6 * streams.median:.3g} million messages of {human(size)} a second"
+            yield f"With {_count(threads, 'thread')} in each process{where} streams carry {rate}: {', '.join(against)}."
 
 
 def _against(rate: Stat, other: Stat) -> str:
@@ -142,11 +144,12 @@ def _against(rate: Stat, other: Stat) -> str:
 def latency(data: Data) -> Iterator[str]:
     for shape in shapes(data.of("latency")):
         points = [p for p in data.of("latency", "half_round_trip") if p.shape == shape and p.x("bytes") > 0]
-        size = min(p.x("bytes") for p in points)
+        size = min((p.x("bytes") for p in points), default=0)
         at = {p.side: p.stat for p in points if p.x("bytes") == size}
         if {"mpi", "plait-stream"} <= at.keys():
             where = f" between {shape.nodes} nodes" if shape.nodes > 1 else ""
-            sentence = f"A message of {human(size)} to another process{where} takes {us(at['mpi'])} by the MPI and {us(at['plait-stream'])} on a stream"
+            times = f"takes {us(at['mpi'])} by the MPI and {us(at['plait-stream'])} on a stream"
+            sentence = f"A message of {human(size)} to another process{where} {times}"
             sentence += "" if at["mpi"].differs(at["plait-stream"]) else ", the same within the noise"
             yield sentence + (f"; a cache line alone takes {us(at['hand-over'])}." if "hand-over" in at else ".")
 
@@ -199,7 +202,8 @@ def orthogonal(data: Data) -> Iterator[str]:
         said = [f"{verb} at {', '.join(map(human, which))}" for verb, which in (("faster", faster), ("slower", slower)) if which]
         last = sizes[-1]
         share = f"it takes {ratio(hybrid[last].median / pure[last].median)} pure MPI's time at {human(last)}"
-        yield f"To send a node's data to the next, masteronly {shape} is {' and '.join(said) or 'as fast, within the noise, at all sizes'} against pure MPI; {share}."
+        verdict = " and ".join(said) or "as fast, within the noise, at all sizes"
+        yield f"To send a node's data to the next, masteronly {shape} against pure MPI is {verdict}; {share}."
 
 
 def saturation(data: Data) -> Iterator[str]:
@@ -211,10 +215,8 @@ def saturation(data: Data) -> Iterator[str]:
         at = {p.x("threads"): p.stat for p in points if p.side == side and p.x("bytes") == size}
         most = max(at.values(), key=lambda s: s.median)
         enough = min(n for n, stat in at.items() if not stat.differs(most) or stat.median >= 0.95 * most.median)
-        yield (
-            f"Messages of {human(size)} fill the link with {_count(enough, 'communicating thread')} ({side}): {1e-9 * at[enough].median:.3g} GB/s, where"
-            f" {1e-9 * most.median:.3g} is the most seen with up to {max(at)}."
-        )
+        seen = f"{1e-9 * at[enough].median:.3g} GB/s, where {1e-9 * most.median:.3g} is the most seen with up to {max(at)}"
+        yield f"Messages of {human(size)} fill the link with {_count(enough, 'communicating thread')} ({side}): {seen}."
 
 
 def forkjoin(data: Data) -> Iterator[str]:
@@ -235,7 +237,8 @@ def halo(data: Data) -> Iterator[str]:
         lattice = max(p.x("lattice") for p in points)
         best, *others = sorted((p for p in points if p.x("lattice") == lattice), key=lambda p: p.stat.median)
         near = [f"{p.side} {p.shape}" for p in others if not p.stat.differs(best.stat)]
-        sentence = f"The halo exchange of plait-lbm between processes is shortest as {best.side} {best.shape} at {lattice}³ sites: {1e3 * best.stat.median:.3g} ms a step"
+        what = f"The halo exchange of plait-lbm between processes at {lattice}³ sites"
+        sentence = f"{what} is shortest as {best.side} {best.shape}: {1e3 * best.stat.median:.3g} ms a step"
         yield sentence + (f"; within the noise: {', '.join(near)}." if near else ".")
 
 
@@ -247,7 +250,8 @@ def scaling(data: Data) -> Iterator[str]:
         best = min((key for key in at if key[1] == nodes[-1]), key=lambda key: at[key].median)
         if (first := at.get((best[0], nodes[0]))) is not None:
             speed = first.median / at[best].median
-            yield f"From {_count(nodes[0], 'simulated node')} to {nodes[-1]}, which share this machine's cores, plait-lbm is best as {best[0]}: {ratio(speed)} as fast as it is on {nodes[0]}."
+            steps = f"From {_count(nodes[0], 'simulated node')} to {nodes[-1]}, which share this machine's cores"
+            yield f"{steps}, plait-lbm is best as {best[0]}: {ratio(speed)} as fast as it is on {nodes[0]}."
 
 
 # ---- words

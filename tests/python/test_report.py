@@ -1,0 +1,207 @@
+"""`plait report`: pages of made-up results, and what a browser makes of them."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from browser import CHROMIUM, Browser
+from plait import report, store
+from plait.report import figures, summary
+from plait.report.curves import Data, Stat
+from plait.store import StoreError
+
+MODES = {"masteronly": 40e-6, "funneled": 20e-6, "multiple": 10e-6, "streams": 2e-6, "partitioned": 30e-6, "threadcomm": 1e-6}
+COMMAND = "./plait --mpi mpich run -n 2 -t 2 bench-pingpong -t 2"
+
+
+def point(quantity, side, at, median, unit="s", processes=2, threads=2, nodes=1):
+    """Five samples around the median, 2 % apart."""
+    samples = [median * (1 + 0.02 * k) for k in (-2, -1, 0, 1, 2)]
+    shape = {"processes": processes, "threads": threads, "nodes": nodes, "oversubscribed": processes * threads > 2}
+    return {"quantity": quantity, "unit": unit, "side": side, "at": at, **shape, "samples": samples}
+
+
+def measurement(benchmark, points):
+    return {
+        "schema": store.SCHEMA,
+        "benchmark": benchmark,
+        "command": COMMAND,
+        "date": "2026-01-02T03:04:05+00:00",
+        "plait": "abc",
+        "mpi": {"name": "mpich", "version": "MPICH 5"},
+        "machine": {"cpu": "a CPU", "cores": 2, "memory_gb": 8.0, "os": "Linux"},
+        "settings": {"load": 0.5, "clock_resolution": 3e-8},
+        "skipped": {"a side": "a <reason>"},
+        "points": points,
+    }
+
+
+def ping_pongs(modes=MODES, sizes=(8, 1024)):
+    return measurement("pingpong", [point("time", mode, {"bytes": n}, time * n**0.1) for mode, time in modes.items() for n in sizes])
+
+
+def everything():
+    def rates(side, rate):
+        return [point("message_rate", side, {"bytes": 8}, rate / t, "1/s", threads=t) for t in (1, 2)]
+
+    def trips(quantity, sides, **shape):
+        return [point(quantity, side, {"bytes": n}, time * n**0.5, **shape) for side, time in sides.items() for n in (8, 65536)]
+
+    pure = {"processes": 4, "threads": 1, "nodes": 2}
+    return [
+        ping_pongs(),
+        measurement("barrier", [point("time", mode, {"bytes": 8}, time) for mode, time in MODES.items()]),
+        measurement("msgrate", [*rates("mpi-single", 1e6), *rates("plait-streams", 2e7)]),
+        measurement(
+            "latency", trips("half_round_trip", {"mpi": 1e-6, "plait-stream": 1e-7}, threads=1) + trips("windows", {"mpi": 1e-6}, threads=1)
+        ),
+        measurement("threadcomm", trips("half_round_trip", {"threads": 1e-7}, processes=1) + trips("ring", {"threads": 1e-7}, processes=1)),
+        measurement("threadcomm", trips("half_round_trip", {"processes": 1e-6}, threads=1)),
+        measurement("passive", [point("get", s, {"microseconds": 9000}, t) for s, t in (("alone", 9e-3), ("progress-thread", 1e-4))]),
+        measurement("orthogonal", trips("exchange", {"masteronly": 2e-6}, nodes=2) + trips("exchange", {"pure-mpi": 1e-6}, **pure)),
+        measurement("saturation", [point("bandwidth", "streams", {"bytes": 4096, "threads": t}, 1e9 * t, "B/s", nodes=2) for t in (1, 2)]),
+        measurement("forkjoin", [point("overhead", s, {"threads": 2}, 1e-6, processes=1) for s in ("fork-join", "barrier", "threadcomm")]),
+        measurement("lbm-halo", [point("halo", s, {"lattice": 48}, t, threads=1) for s, t in (("pure-mpi", 1e-3), ("multiple", 2e-3))]),
+        measurement(
+            "lbm-scaling", [point("step", "pure-mpi", {"lattice": 48}, 0.1 / n, processes=n, threads=1, nodes=n) for n in (1, 2, 4)]
+        ),
+        measurement("compare", [point("step", s, {}, t, threads=1, processes=2) for s, t in (("pure-mpi", 0.02), ("funneled", 0.01))]),
+    ]
+
+
+def folder(path: Path, measurements) -> Path:
+    path.mkdir(exist_ok=True)
+    for number, content in enumerate(measurements):
+        store.write(path, f"{content['benchmark']}-{number}", content)
+    return path
+
+
+def told(path: Path) -> str:
+    return "\n".join(summary.sentences(Data(path, store.load(path))))
+
+
+def test_sentences_come_from_the_samples(tmp_path):
+    said = told(folder(tmp_path, everything()))
+    for words in (
+        "use threadcomm: 10 × as fast as multiple, the best of the plain modes (beyond the noise in 2 of 2 measurements); streams 5 ×",
+        "With 2 threads in each process streams carry 10 million messages of 8 B a second: 20 × the rate of one communicator.",
+        "A message of 8 B to another process takes 2.83 µs by the MPI and 0.283 µs on a stream.",
+        "Between ranks that are threads 8 B take 0.283 µs, between processes 2.83 µs: threads are 10 × as fast.",
+        "Gets from a process that computes for 9 ms take 9 ms, with plait's progress thread there 100 µs.",
+        "masteronly 2 × 2 on 2 nodes against pure MPI is slower at 8 B, 64 KB; it takes 2 × pure MPI's time at 64 KB.",
+        "fill the link with 2 communicating threads (streams): 2 GB/s",
+        "To fork and join 2 threads costs 1 µs, a barrier of theirs 1 µs",
+        "is shortest as pure-mpi 2 × 1: 1 ms a step.",
+        "plait-lbm is best as pure-mpi: 4 × as fast as it is on 1.",
+        "plait-lbm is fastest as funneled 2 × 1: 10 ms a step, 2 × as fast as pure MPI.",
+    ):
+        assert words in said, said
+
+
+def test_other_samples_make_other_sentences(tmp_path):
+    slow = dict.fromkeys(MODES, 10e-6)
+    assert "is as good as any" in told(folder(tmp_path / "alike", [ping_pongs(slow)]))
+    slow["funneled"] = 1e-6
+    said = told(folder(tmp_path / "funneled", [ping_pongs(slow)]))
+    assert "use funneled: it is faster than" in said and "streams 0.1 ×" in said
+    nothing = measurement("passive", [point("get", s, {"microseconds": 9000}, 9e-3) for s in ("alone", "progress-thread")])
+    assert "progress thread does not help" in told(folder(tmp_path / "passive", [nothing]))
+
+
+def test_noise_is_no_difference():
+    steady, other = Stat((1.0, 1.01, 1.02)), Stat((1.2, 1.21, 1.22))
+    assert steady.differs(other) and other.differs(steady)
+    assert not steady.differs(Stat((1.01, 1.3, 1.4)))  # samples overlap
+    assert not steady.differs(Stat((1.03, 1.04, 1.05)))  # less than 5 %
+
+
+def test_turns_are_laid_together(tmp_path):
+    data = Data(tmp_path, [ping_pongs(), ping_pongs()])
+    assert {len(p.stat.samples) for p in data.points} == {10}
+    assert [f.key for f in figures.figures(data)] == ["pingpong/2 × 2"]
+
+
+def test_two_runs_side_by_side(tmp_path):
+    before = folder(tmp_path / "a", [ping_pongs()])
+    after = folder(tmp_path / "b", [ping_pongs({**MODES, "streams": 1e-6, "funneled": 60e-6})])
+    path = report.make([before, after])
+    assert path == after / report.PAGE
+    page = path.read_text()
+    assert "Of 12 measurements in both, B is faster in 2 and slower in 2 by more than the noise; 8 are the same." in page
+    assert page.count("▲ better") == 2 and page.count("▼ worse") == 2
+    assert "B is 2 × as fast" in page and "B takes 3 × as long" in page
+
+
+def test_nothing_in_common(tmp_path):
+    other = folder(tmp_path / "b", [measurement("forkjoin", [point("overhead", "barrier", {"threads": 2}, 1e-6, processes=1)])])
+    page = report.make([folder(tmp_path / "a", [ping_pongs()]), other]).read_text()
+    assert "The two folders have no measurement in common." in page
+
+
+def broken(path: Path, text: str) -> Path:
+    folder(path, [ping_pongs()])
+    (path / "broken.json").write_text(text)
+    return path
+
+
+def test_bad_folders_are_one_clear_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    old = {**ping_pongs(), "schema": 0}
+    wrong = {**ping_pongs(), "points": [{**ping_pongs()["points"][0], "samples": []}]}
+    for folders, text in (
+        ([tmp_path / "none"], "there is no folder"),
+        ([tmp_path / "empty"], "has no results"),
+        ([], "there are no results under out"),
+        ([tmp_path] * 3, "of one folder or of two, not 3"),
+        ([broken(tmp_path / "1", '{"schema": 1,\n')], "broken.json is broken: line 2"),
+        ([broken(tmp_path / "2", json.dumps(old))], "broken.json is from another version of plait (schema 0, not 1)"),
+        ([broken(tmp_path / "3", json.dumps(wrong))], "broken.json is no measurement: points/0/samples: "),
+        ([broken(tmp_path / "4", "[1]")], "broken.json is from another version of plait"),
+    ):
+        with pytest.raises(StoreError) as error:
+            report.make(folders)
+        assert text in str(error.value) and "\n" not in str(error.value)
+
+
+def test_the_newest_folder_is_the_default(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for age, name in ((20, "out"), (10, "out/bench/newer"), (30, "out/bench/older")):
+        (tmp_path / name).mkdir(parents=True, exist_ok=True)
+        for path in folder(tmp_path / name, [ping_pongs()]).glob("*.json"):
+            os.utime(path, (1e9 - age, 1e9 - age))
+    assert report.make([]) == Path("out/bench/newer") / report.PAGE
+
+
+def needs_browser():
+    if not CHROMIUM:
+        reason = "there is no chromium: apt-get install chromium"
+        pytest.fail(reason) if os.environ.get("PLAIT_CI") else pytest.skip(reason)
+
+
+SIZE = """Promise.all(['png', 'svg'].map((format) => Plotly.toImage(document.querySelector('#plot-figure-1'), {format})))
+  .then((images) => images.map((image) => image.startsWith('data:image/') && image.length > 2000))"""
+
+
+@pytest.mark.parametrize("runs", [1, 2])
+def test_a_browser_shows_every_plot_and_table(tmp_path, runs):
+    needs_browser()
+    folders = [folder(tmp_path / str(n), everything()) for n in range(runs)]
+    count = len(figures.figures(Data(folders[0], store.load(folders[0]))))
+    with Browser(report.make(folders)) as page:
+        assert page.evaluate("document.querySelectorAll('.js-plotly-plot .main-svg').length") >= 2 * count
+        # Each plot has its lines or bars, and each figure a table with figures and a command.
+        shown = "[...document.querySelectorAll('.js-plotly-plot')].filter((p) => p.querySelector('.scatterlayer .trace, .barlayer .trace'))"
+        assert page.evaluate(f"{shown}.length") == count
+        tables = "[...document.querySelectorAll('section:not(#machine) table')].filter((t) => /[0-9]/.test(t.rows[1].textContent.replace(t.rows[1].cells[0].textContent, "")))"
+        assert page.evaluate(f"{tables}.length") == count
+        assert page.evaluate("document.querySelector('.commands pre').textContent").strip() == COMMAND
+        assert page.evaluate("document.querySelectorAll('.summary li').length") >= 3
+        assert "a CPU, 2 cores" in page.evaluate("document.querySelector('#machine').textContent")
+        assert "a side: a <reason>" in page.evaluate("document.querySelector('#figure-1').textContent")
+        assert page.evaluate(SIZE) == [True, True]
+        assert all(url.startswith(("file:", "data:", "blob:")) for url in page.requests)
+        assert page.complaints == []
