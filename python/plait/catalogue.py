@@ -83,8 +83,8 @@ class Benchmark:
             wanted = f"multiples of {self.multiple_of}" if self.multiple_of > 1 else "numbers"
             raise BenchError(f"{self.name} has no size {bad[0]}: its sizes are {wanted} from {self.least_size} on ({self.size_means})")
         shapes = self._shapes(cores, choice)
-        seconds = choice.seconds or (self.seconds / 2 if choice.quick else self.seconds)
-        rounds = choice.repetitions or (5 if choice.quick else 9)
+        seconds = choice.seconds or self.seconds
+        rounds = choice.repetitions or (7 if choice.quick else 9)
         turns = min(rounds, self.turns, 2 if choice.quick else self.turns)
         return [job for turn in range(1, turns + 1) for shape in shapes for job in self._of_shape(shape, sizes, turn, rounds, seconds)]
 
@@ -95,7 +95,7 @@ class Benchmark:
     def _of_shape(self, shape: Shape, sizes: tuple[int, ...], turn: int, rounds: int, seconds: float) -> Iterable[Job]:
         if self.program == "plait-lbm":
             for size in sizes:
-                steps = 2 * rounds + 2 if seconds >= self.seconds / 2 else 4
+                steps = 2 * rounds + 2
                 arguments = (
                     "decks/box.toml",
                     "--model",

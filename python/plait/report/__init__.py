@@ -13,7 +13,7 @@ PAGE = "report.html"
 def make(folders: list[Path]) -> Path:
     """Makes the page in the last of the folders (none: the newest under out/) and says where it is."""
     from plait.report import figures, page, summary  # plotly takes a second that only those wait for who want a page
-    from plait.report.curves import Data
+    from plait.report.curves import NOISE, Data
 
     if len(folders) > 2:
         raise StoreError(f"a report is of one folder or of two, not {len(folders)}")
@@ -22,7 +22,7 @@ def make(folders: list[Path]) -> Path:
     made = [figures.figures(data) for data in runs]
     cores = runs[-1].measurements[-1]["machine"]["cores"]
     if len(runs) == 1:
-        sentences = [*summary.sentences(runs[0]), summary.caveat(made[0], cores)]
+        sentences = [*summary.sentences(runs[0]), summary.caveat(made[0], cores), NOISE]
         shown = [page.Shown(figure, [("", figure.curves)]) for figure in made[0]]
         title = f"Plait's benchmarks under {runs[0].mpi}"
     else:
@@ -36,7 +36,7 @@ def make(folders: list[Path]) -> Path:
         ]
         sentences = [
             *summary.changes(*made),
-            "Beyond the noise means: all samples of one lie beyond all of the other's, and the medians are 5 % apart or more.",
+            NOISE,
             summary.caveat([one.figure for one in shown], cores),
         ]
         title = f"Plait's benchmarks: {runs[0].mpi} (A) and {runs[1].mpi} (B)"

@@ -60,7 +60,9 @@ def mixed(data: Data) -> Iterator[Figure]:
             continue
         for shape in shapes(data.of(benchmark.name)):
             points = [p for p in data.of(benchmark.name) if p.shape == shape]
-            caption = f"{benchmark.what[0].upper()}{benchmark.what[1:]}. Threads write what is sent and read what comes within the time."
+            caption = f"{benchmark.what[0].upper()}{benchmark.what[1:]}."
+            if benchmark.name != "barrier":
+                caption += " Threads write what is sent and read what comes within the time."
             yield Figure(
                 f"{benchmark.name}/{shape}",
                 f"{TITLES[benchmark.name]}: {shape}",

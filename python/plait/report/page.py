@@ -156,17 +156,15 @@ def _bar(figure: Figure, curve: Curve, label: str, style: int, run: int, two: bo
     return [
         {
             "type": "bar",
-            "x": [curve.name],
+            # Where there is one run the value stands below its bar.
+            "x": [curve.name if two else f"{curve.name}<br>{_number(stat.median)}"],
             "y": [stat.median],
             "name": label,
             "marker": {
                 "color": COLOURS[(run if two else style) % len(COLOURS)],
-                "pattern": {"shape": BARS[(run if two else style) % len(BARS)], "fgcolor": "white", "solidity": 0.3},
+                "pattern": {"shape": BARS[(run if two else style) % len(BARS)], "fgcolor": "white", "solidity": 0.2, "fillmode": "overlay"},
             },
             "error_y": {"type": "data", "symmetric": False, "array": [stat.most - stat.median], "arrayminus": [stat.median - stat.least]},
-            "text": [_number(stat.median)],
-            "textposition": "outside",
-            "cliponaxis": False,
             "showlegend": two,
             "hovertemplate": "%{x}: %{y:.4g}",
         }
