@@ -190,6 +190,7 @@ void measure_modes(Report& report, const Job& job, const MixedOptions& o, const 
   }
   for (const std::size_t n : o.sizes) {
     std::vector<Side> sides;
+    sides.reserve(modes.size());
     for (const NamedMode& m : modes) sides.push_back({m.name, 1, make(m, n)});
     measure(sides, o.time, o.rounds);
     report.add(quantity, {{"bytes", n}}, sides);

@@ -214,9 +214,10 @@ def saturation(data: Data) -> Iterator[str]:
     for side in dict.fromkeys(p.side for p in points):
         at = {p.x("threads"): p.stat for p in points if p.side == side and p.x("bytes") == size}
         most = max(at.values(), key=lambda s: s.median)
-        enough = min(n for n, stat in at.items() if not stat.differs(most) or stat.median >= 0.95 * most.median)
-        seen = f"{1e-9 * at[enough].median:.3g} GB/s, where {1e-9 * most.median:.3g} is the most seen with up to {max(at)}"
-        yield f"Messages of {human(size)} fill the link with {_count(enough, 'communicating thread')} ({side}): {seen}."
+        enough = min(n for n, stat in at.items() if not stat.differs(most))
+        what = f"For messages of {human(size)} ({side}) {_count(enough, 'communicating thread')} fill{'s' if enough == 1 else ''} the link"
+        rest = f", and no number up to {max(at)} is faster beyond the noise (the most was {1e-9 * most.median:.3g})" if len(at) > 1 else ""
+        yield f"{what}: {1e-9 * at[enough].median:.3g} GB/s{rest}."
 
 
 def forkjoin(data: Data) -> Iterator[str]:
