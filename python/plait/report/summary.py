@@ -112,7 +112,8 @@ def _best_mode(points: list[Point]) -> str | None:
     clear = sum(found[best].differs(found[rival]) and found[best].median < found[rival].median for found in places.values())
     share = f"{clear} of {len(places)} measurements"
     if 2 * clear < len(places):
-        return f"no mode wins: {best}, the fastest over all, is faster than {rival} beyond the noise in only {share}."
+        much = f"{ratio(mean(best, rival))} as fast as {rival}"
+        return f"no mode wins: {best}, the fastest over all ({much}), is so beyond the noise in only {share}."
     rest = ", ".join(f"{side} {ratio(mean(side, usual))}" for side in ranking[1:] if side != usual)
     if best == usual:
         return f"use {best}: it is faster than {rival} beyond the noise in {share}; as fast as it: {rest}."
