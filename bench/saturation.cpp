@@ -19,6 +19,7 @@ Side bandwidth(const Job& job, const std::string& name, std::size_t bytes, std::
   const int units = kWindow * static_cast<int>(comms.size());
   return {name, units, [&job, name, bytes, comms = std::move(comms)](std::int64_t windows) {
             std::vector<std::unique_ptr<Windows<Interposed>>> traffic;
+            traffic.reserve(comms.size());
             for (const MPI_Comm comm : comms) {
               traffic.push_back(std::make_unique<Windows<Interposed>>(comm, 1 - job.rank, 0, bytes, kWindow));
             }

@@ -185,7 +185,8 @@ def passive(data: Data) -> Iterator[str]:
             if alone.differs(helped) and helped.median < alone.median:
                 verdict = f"with plait's progress thread there {us(helped)}."
             else:
-                verdict = f"and plait's progress thread does not help ({us(helped)})."
+                crowded = ", where it has no core of its own," if any(p.oversubscribed for p in points) else ""
+                verdict = f"and plait's progress thread{crowded} does not help ({us(helped)})."
             yield f"Gets from a process that computes for {longest / 1000:g} ms take {us(alone)}, {verdict}"
 
 
@@ -217,7 +218,8 @@ def saturation(data: Data) -> Iterator[str]:
         most = max(at.values(), key=lambda s: s.median)
         enough = min(n for n, stat in at.items() if not stat.differs(most))
         what = f"For messages of {human(size)} ({side}) {_count(enough, 'communicating thread')} fill{'s' if enough == 1 else ''} the link"
-        rest = f", and no number up to {max(at)} is faster beyond the noise (the most was {1e-9 * most.median:.3g})" if len(at) > 1 else ""
+        most_said = f"no number up to {max(at)} is faster beyond the noise (the most was {1e-9 * most.median:.3g})"
+        rest = f", and {most_said}" if enough < max(at) else "; more were not measured"
         yield f"{what}: {1e-9 * at[enough].median:.3g} GB/s{rest}."
 
 
