@@ -2,8 +2,8 @@
 //
 // With T threads in each process these are the ranks of a thread communicator; with 0 the processes are, on MPI_COMM_WORLD: run it
 // once each with the same number of ranks. Half the round trip between ranks 0 and 1, barrier, allreduce, broadcast, all-to-all and
-// a ring exchange. Where both ranks of the ping-pong are threads of one process, what handing a cache line from one thread to
-// another takes is measured in between.
+// a ring exchange. Beside the round trip, one memcpy; and where both ranks of it are threads of one process, what handing a cache line from
+// one thread to another takes.
 #include <mpi.h>
 #include <omp.h>
 #include <plait/mpix.h>
@@ -124,6 +124,18 @@ class Ranks {
             }};
   }
 
+  /// One copy from a buffer to another: the least that a large message takes.
+  static Side copy(std::size_t bytes) {
+    return {"memcpy", 1, [from = std::vector<char>(bytes, 1), to = std::vector<char>(bytes)](std::int64_t times) mutable {
+              const double begin = seconds();
+              for (std::int64_t i = 0; i < times; ++i) {
+                std::memcpy(to.data(), from.data(), from.size());
+                asm volatile("" ::"r"(to.data()) : "memory");
+              }
+              return seconds() - begin;
+            }};
+  }
+
   [[nodiscard]] std::string name() const { return threads_ > 0 ? "threads" : "processes"; }
 
  private:
@@ -186,6 +198,7 @@ void benchmark(const Job& job, const RankOptions& o) {
       std::vector<Side> sides = {ranks.side(call, bytes)};
       const bool line = bytes <= 64 && o.threads > 1 && job.processes == 1 && call.call == &Rank::ping_pong;
       if (line) sides.push_back(Ranks::hand_over());
+      if (call.call == &Rank::ping_pong) sides.push_back(Ranks::copy(bytes));
       measured_at(call.name, bytes, sides);
     }
   }
