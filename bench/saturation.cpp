@@ -66,6 +66,7 @@ void benchmark(const Job& job, const MixedOptions& o) {
       measure(sides, o.time, o.rounds);
       for (Side& side : sides) {
         std::vector<double> rates;
+        rates.reserve(side.samples.size());
         for (const double s : side.samples) rates.push_back(static_cast<double>(bytes) / s);
         report.add("bandwidth", "B/s", {{"bytes", bytes}, {"threads", n}}, side, rates);
         const Summary s(rates);

@@ -19,6 +19,7 @@ int rank_in(MPI_Comm c) {
 template <class Body>
 void by_threads(MPI_Comm comm, int threads, Body body) {
   std::vector<std::thread> team;
+  team.reserve(static_cast<std::size_t>(threads));
   for (int t = 0; t < threads; ++t) {
     team.emplace_back([&] {
       ASSERT_EQ(MPIX_Threadcomm_start(comm), MPI_SUCCESS);
@@ -41,6 +42,7 @@ TEST(Threadcomm, StartedAndFinishedManyTimes) {
   }
   // And by the same threads again and again.
   std::vector<std::thread> team;
+  team.reserve(4);
   for (int t = 0; t < 4; ++t) {
     team.emplace_back([&] {
       int before = -1;
