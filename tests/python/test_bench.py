@@ -23,7 +23,7 @@ SIDES = {
     **dict.fromkeys(("barrier", "reduce", "allreduce", "bcast", "scatter", "gather", "alltoall"), PLAIN | {"threadcomm"}),
     "msgrate": {"mpi-single", "mpi-per-thread", "plait-single", "plait-per-thread", "plait-streams", "raw-ring"},
     "latency": {"mpi", "plait-ordinary", "plait-stream", "hand-over", "memcpy", "memcpy-shared"},
-    "threadcomm": {"threads", "processes", "hand-over"},
+    "threadcomm": {"threads", "processes", "hand-over", "memcpy"},
     "passive": {"alone", "progress-thread"},
     "orthogonal": {"masteronly", "pure-mpi"},
     "saturation": {"multiple", "streams"},
