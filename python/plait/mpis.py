@@ -192,6 +192,8 @@ class OpenMpi(Mpi):
         Noise((r"-{60,}", r"Primary job +terminated normally, but .*"), r"-{60,}"),
         # 5.0.11: now and then, when the daemon is gone before its clients.
         Noise((r"\[[^]]*:\d+\] PMIX ERROR: PMIX_ERR_UNREACH in file .*",)),
+        # 5.0.11: now and then, when a connection is gone before its loop has let go of it.
+        Noise((r"\[warn\] Epoll \S+ on fd \d+ failed\..*",)),
         # 4.1.4 and now and then 5.0.11, several nodes: the remote shell had started before its launcher looked.
         Noise((r"\[[^]]*:\d+\] plm:[rs]sh: Warning: setpgid\(\d+,\d+\) failed in parent with errno=.*",)),
     )

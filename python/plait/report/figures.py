@@ -145,7 +145,7 @@ def ranks(data: Data) -> Iterator[Figure]:
             f"threadcomm/latency/{nodes}",
             f"Latency of threads as ranks against processes{_between(nodes)}",
             f"The same calls by {count} threads on a thread communicator and by {count} processes; hand-over: a cache line between"
-            " two threads.",
+            " two threads; memcpy: one core copies as many bytes.",
             "bytes",
             "half a round trip (µs)",
             curves(trips, "bytes", US),
