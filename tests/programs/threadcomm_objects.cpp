@@ -295,6 +295,60 @@ void datatypes(MPI_Comm base) {
   }
 }
 
+#if MPI_VERSION >= 4
+/// Collective calls whose counts are MPI_Count and whose displacements are MPI_Aint. Rank r has r + 1 numbers for each.
+void large_counts(MPI_Comm base) {
+  const int rank = rank_of(base);
+  const int size = size_of(base);
+  const auto n = static_cast<std::size_t>(size);
+  std::vector<MPI_Count> from(n, rank + 1);
+  std::vector<MPI_Count> to(n);
+  std::vector<MPI_Aint> from_at(n, 0);
+  std::vector<MPI_Aint> to_at(n);
+  for (int r = 0; r < size; ++r) {
+    to[static_cast<std::size_t>(r)] = r + 1;
+    to_at[static_cast<std::size_t>(r)] = static_cast<MPI_Aint>(r) * (r + 1) / 2;
+  }
+  const std::vector<int> mine(n, rank);
+  const std::size_t all = n * (n + 1) / 2;
+  const auto right = [&](std::vector<int>& got) {
+    for (std::size_t r = 0, i = 0; r < n; ++r) {
+      for (std::size_t k = 0; k <= r; ++k, ++i) CHECK(got[i] == static_cast<int>(r));
+    }
+    got.assign(all, -1);
+  };
+  const auto wait = [](MPI_Request request) { MPI_Wait(&request, MPI_STATUS_IGNORE); };
+  MPI_Request request = MPI_REQUEST_NULL;
+  std::vector<int> got(all, -1);
+  MPI_Allgatherv_c(mine.data(), rank + 1, MPI_INT, got.data(), to.data(), to_at.data(), MPI_INT, base);
+  right(got);
+  MPI_Iallgatherv_c(mine.data(), rank + 1, MPI_INT, got.data(), to.data(), to_at.data(), MPI_INT, base, &request);
+  wait(request);
+  right(got);
+  MPI_Alltoallv_c(mine.data(), from.data(), from_at.data(), MPI_INT, got.data(), to.data(), to_at.data(), MPI_INT, base);
+  right(got);
+  MPI_Gatherv_c(mine.data(), rank + 1, MPI_INT, got.data(), to.data(), to_at.data(), MPI_INT, size - 1, base);
+  if (rank == size - 1) right(got);
+  const std::vector<MPI_Datatype> types(n, MPI_INT);
+  for (MPI_Aint& at : to_at) at *= static_cast<MPI_Aint>(sizeof(int));
+  MPI_Ialltoallw_c(mine.data(), from.data(), from_at.data(), types.data(), got.data(), to.data(), to_at.data(), types.data(), base,
+                   &request);
+  wait(request);
+  right(got);
+  std::vector<int> sum(n);
+  MPI_Allreduce_c(mine.data(), sum.data(), size, MPI_INT, MPI_SUM, base);
+  for (const int s : sum) CHECK(s == size * (size - 1) / 2);
+  const std::vector<int> ones(all, 1);
+  MPI_Reduce_scatter_c(ones.data(), sum.data(), to.data(), MPI_INT, MPI_SUM, base);
+  for (int k = 0; k <= rank; ++k) CHECK(sum[static_cast<std::size_t>(k)] == size);
+  MPI_Scan_c(&rank, sum.data(), 1, MPI_INT, MPI_MAX, base);
+  CHECK(sum[0] == rank);
+  int word = rank == 0 ? 77 : 0;
+  MPI_Bcast_c(&word, 1, MPI_INT, 0, base);
+  CHECK(word == 77);
+}
+#endif
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -313,6 +367,9 @@ int main(int argc, char** argv) {
       tori(comm);
       graphs(comm);
       datatypes(comm);
+#if MPI_VERSION >= 4
+      large_counts(comm);
+#endif
     }
     if (rank_of(comm) == 0) size = size_of(comm);
   });
