@@ -1,0 +1,27 @@
+"""What tests of programs share: the MPI that PLAIT_MPI names, its nodes, and how a program of tests/programs is run."""
+
+import subprocess
+
+import pytest
+from plait import launch, mpis
+from plait.mpis import ROOT
+
+MPI = mpis.find()
+
+
+@pytest.fixture(params=[1, 4])
+def hosts(request):
+    """One machine, then four simulated nodes, where these are allowed."""
+    if request.param > 1 and (reason := launch.why_no_nodes(MPI)):
+        pytest.skip(reason)
+    return request.param
+
+
+def run(name, *words, processes=2, hosts=1, env=(), status=0, timeout=60):
+    """The program's end and what it said. `status`: that it has to end with; None: any."""
+    processes = max(processes, hosts)
+    options = ["-n", processes, "--hosts", hosts, "--timeout", timeout, *[word for pair in env for word in ("--env", pair)]]
+    line = [ROOT / "plait", "--mpi", MPI.name, "run", *options, MPI.build / "bin" / name, *words]
+    done = subprocess.run([str(word) for word in line], capture_output=True, text=True, timeout=timeout + 60, check=False)
+    assert status is None or done.returncode == status, " ".join(map(str, line)) + "\n" + done.stdout + done.stderr
+    return done
