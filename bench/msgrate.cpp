@@ -71,12 +71,7 @@ Side messages(const Job& job, const RateOptions& o, const std::string& name, std
         traffic[t]->receive(windows);
       }
     });
-    std::int64_t wrong = 0;
-    for (const auto& each : traffic) {
-      if (job.rank == 1) each->check_all();
-      wrong += each->wrong();
-    }
-    insist(wrong, name);
+    insist(count_wrong(traffic, job.rank == 1), name);
     return took;
   };
   return {name, o.window * o.threads, run};

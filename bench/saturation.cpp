@@ -38,12 +38,7 @@ Side bandwidth(const Job& job, const std::string& name, std::size_t bytes, std::
               }
             }
             const double took = seconds() - begin;
-            std::int64_t wrong = 0;
-            for (const auto& each : traffic) {
-              if (job.rank == 1) each->check_all();
-              wrong += each->wrong();
-            }
-            insist(wrong, name);
+            insist(count_wrong(traffic, job.rank == 1), name);
             return took;
           }};
 }

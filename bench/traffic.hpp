@@ -169,4 +169,15 @@ class Windows {
   std::int64_t wrong_ = 0;
 };
 
+/// Messages with wrong contents on all of a process's threads. A receiver looks at what came last.
+template <class Traffic>
+[[nodiscard]] std::int64_t count_wrong(const std::vector<std::unique_ptr<Traffic>>& traffic, bool receives) {
+  std::int64_t wrong = 0;
+  for (const auto& each : traffic) {
+    if (receives) each->check_all();
+    wrong += each->wrong();
+  }
+  return wrong;
+}
+
 }  // namespace plait::bench

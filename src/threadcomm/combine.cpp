@@ -210,4 +210,14 @@ void combine(const void* lower, void* upper, MPI_Count count, MPI_Datatype type,
   }
 }
 
+void* combine_tree(std::span<void*> blocks, MPI_Count count, MPI_Datatype type, MPI_Op op) {
+  for (std::size_t distance = 1; distance < blocks.size(); distance *= 2) {
+    for (std::size_t i = 0; i + distance < blocks.size(); i += 2 * distance) {
+      combine(blocks[i], blocks[i + distance], count, type, op);
+      blocks[i] = blocks[i + distance];
+    }
+  }
+  return blocks[0];
+}
+
 }  // namespace plait::threadcomm

@@ -4,10 +4,15 @@
 
 #include <mpi.h>
 
+#include <span>
+
 namespace plait::threadcomm {
 
 /// upper = lower op upper, element by element. Throws MPIError where the operation does not fit the datatype.
 void combine(const void* lower, void* upper, MPI_Count count, MPI_Datatype type, MPI_Op op);
+/// Blocks in the order of a tree: neighbours 0 and 1, 2 and 3, ... first, then pairs of these, and so on. They are used up; the
+/// result is in the last one, which is returned.
+[[nodiscard]] void* combine_tree(std::span<void*> blocks, MPI_Count count, MPI_Datatype type, MPI_Op op);
 
 /// The functions of operations that the program makes. Without memory for them the MPI is asked each time.
 void remember_operation(MPI_Op op, MPI_User_function* function) noexcept;

@@ -53,7 +53,7 @@ constexpr std::size_t kPiece = 4096;
 /// The elements at `from`, by rank, combined in the order of the tree. Some bytes at a time, which stay in the core's cache.
 void combine_at(std::span<const std::byte*> from, std::byte* to, std::size_t bytes, std::size_t size, const Reduction& r) {
   alignas(64) std::array<std::byte, Team::kRanks / 2 * kPiece> rooms;
-  std::array<std::byte*, Team::kRanks / 2> at{};
+  std::array<void*, Team::kRanks / 2> at{};
   const std::size_t pairs = (from.size() + 1) / 2;
   const std::size_t most = kPiece / size * size;
   for (std::size_t begin = 0; begin < bytes; begin += most) {
@@ -66,12 +66,7 @@ void combine_at(std::span<const std::byte*> from, std::byte* to, std::size_t byt
       std::memcpy(at[i], from[alone ? 2 * i : 2 * i + 1] + begin, n);
       if (!alone) combine(from[2 * i] + begin, at[i], count, r.type, r.op);
     }
-    for (std::size_t distance = 1; distance < pairs; distance *= 2) {
-      for (std::size_t i = 0; i + distance < pairs; i += 2 * distance) {
-        combine(at[i], at[i + distance], count, r.type, r.op);
-        at[i] = at[i + distance];
-      }
-    }
+    static_cast<void>(combine_tree({at.data(), pairs}, count, r.type, r.op));
   }
 }
 
@@ -180,34 +175,29 @@ bool barrier_by_team(Rank& rank, stream::Call call) {
   return team != nullptr;
 }
 
-bool allreduce_by_team(Rank& rank, const Reduction& r, stream::Call call) {
+namespace {
+
+bool combine_by_team(Rank& rank, const Reduction& r, bool wants_result, stream::Call call) {
   Team* const team = rank.team.get();
   const std::size_t size = size_for_team(team, r);
   if (size == 0) return false;
   const std::size_t bytes = static_cast<std::size_t>(r.count) * size;
   if (bytes > Board::kBytes) {
-    LargeReduction(*team, rank, r, size, call).run(true);
+    LargeReduction(*team, rank, r, size, call).run(wants_result);
     return true;
   }
   std::memcpy(team->open(call).data, r.from, bytes);
   team->come(bytes);
-  combine_brought(*team, r, bytes, size, call);  // each for itself
+  if (wants_result) combine_brought(*team, r, bytes, size, call);  // each for itself
   return true;
 }
 
+}  // namespace
+
+bool allreduce_by_team(Rank& rank, const Reduction& r, stream::Call call) { return combine_by_team(rank, r, true, call); }
+
 bool reduce_by_team(Rank& rank, const Reduction& r, int root, stream::Call call) {
-  Team* const team = rank.team.get();
-  const std::size_t size = size_for_team(team, r);
-  if (size == 0) return false;
-  const std::size_t bytes = static_cast<std::size_t>(r.count) * size;
-  if (bytes > Board::kBytes) {
-    LargeReduction(*team, rank, r, size, call).run(rank.rank == root);
-    return true;
-  }
-  std::memcpy(team->open(call).data, r.from, bytes);
-  team->come(bytes);
-  if (rank.rank == root) combine_brought(*team, r, bytes, size, call);
-  return true;
+  return combine_by_team(rank, r, rank.rank == root, call);
 }
 
 // ---- moving
@@ -252,17 +242,14 @@ void receive_large(Team& team, const lane::Memory& data, std::size_t root, const
   if (near) lane::copy(*static_cast<const lane::Memory*>(bulk.mine), data, std::min(bytes, data.bytes));
   for (std::uint64_t k = 0; k < chunks; ++k) {
     if (k > 0) {
-      static_cast<void>(team.open(call));
-      team.come();
+      team.pass(call);
       static_cast<void>(team.of(root, call));
     }
     const std::uint64_t at = k * team.chunk();
     if (!near) put(team.staged(root, k), data, at, piece(bytes, at, team.chunk()));
   }
   team.end_bulk(chunks);
-  if (!direct) return;
-  static_cast<void>(team.open(call));
-  team.come();
+  if (direct) team.pass(call);
 }
 
 }  // namespace
@@ -279,8 +266,7 @@ bool broadcast_by_team(Rank& rank, const lane::Memory& data, int root, stream::C
     }
     return true;
   }
-  static_cast<void>(team->open(call));
-  team->come();
+  team->pass(call);
   const Board::Slot& slot = team->of(static_cast<std::size_t>(root), call);
   const std::uint64_t bytes = slot.bytes;
   if (bytes > Board::kBytes) {

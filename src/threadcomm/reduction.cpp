@@ -57,17 +57,6 @@ Part part_of(MPI_Count count, int r, int size) {
   return {first, count / size + (r < count % size ? 1 : 0)};
 }
 
-/// Combines the blocks of all ranks in the order of the tree; they are used up. The result is in the block that is returned.
-void* combine_all(std::vector<void*>& blocks, MPI_Count count, const Reduction& r) {
-  for (std::size_t distance = 1; distance < blocks.size(); distance *= 2) {
-    for (std::size_t at = 0; at + distance < blocks.size(); at += 2 * distance) {
-      combine(blocks[at], blocks[at + distance], count, r);
-      blocks[at] = blocks[at + distance];
-    }
-  }
-  return blocks[0];
-}
-
 /// Every rank combines a part: `parts` says which, by rank. The result of this rank's is put where `to` says, unless that is
 /// null.
 Steps combine_parts(Collective& c, Reduction r, std::vector<Part> parts, void* to) {
@@ -94,7 +83,7 @@ Steps combine_parts(Collective& c, Reduction r, std::vector<Part> parts, void* t
   }
   copy(memory_of(at(r.from, own), own.count, r.type), memory_of(blocks[static_cast<std::size_t>(c.me())], own.count, r.type));
   co_await c.all();
-  if (own.count > 0) copy(memory_of(combine_all(blocks, own.count, r), own.count, r.type), memory_of(to, own.count, r.type));
+  if (own.count > 0) copy(memory_of(combine_tree(blocks, own.count, r.type, r.op), own.count, r.type), memory_of(to, own.count, r.type));
 }
 
 std::vector<Part> equal_parts(MPI_Count count, int size) {

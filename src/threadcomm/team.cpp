@@ -3,7 +3,6 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <map>
 #include <mutex>
 #include <new>
 

@@ -73,9 +73,13 @@ class Team {
   /// What that rank has brought, once it has. It stays until this rank has come to the next meeting.
   [[nodiscard]] const Board::Slot& of(std::size_t rank, stream::Call call);
   void wait_for_all(stream::Call call);
-  void meet(stream::Call call) {
+  /// Comes to the next meeting with nothing.
+  void pass(stream::Call call) {
     static_cast<void>(open(call));
     come();
+  }
+  void meet(stream::Call call) {
+    pass(call);
     wait_for_all(call);
   }
 
