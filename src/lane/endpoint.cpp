@@ -95,14 +95,30 @@ bool any_endpoint(Visitor visitor) noexcept {
 
 }  // namespace
 
-bool any_neglected() noexcept {
+constinit std::atomic<const Elsewhere*> elsewhere{nullptr};
+
+namespace {
+
+const Elsewhere* neglected_elsewhere() noexcept {
+  // acquire: the functions.
+  const Elsewhere* const e = elsewhere.load(std::memory_order_acquire);
+  return e && e->neglected() ? e : nullptr;
+}
+
+bool endpoint_neglected() noexcept {
   return any_endpoint([](const Endpoint& e) { return e.neglected(); });
 }
 
+}  // namespace
+
+bool any_neglected() noexcept { return neglected_elsewhere() || endpoint_neglected(); }
+
 bool visit_neglected() noexcept {
-  if (!any_neglected()) return false;
-  const bool moved = transport::drive_network();
-  return any_endpoint([](Endpoint& e) { return e.neglected() && e.visit(); }) || moved;
+  const Elsewhere* const e = neglected_elsewhere();
+  const bool moved = e && e->visit();
+  if (!endpoint_neglected()) return moved;
+  const bool driven = transport::drive_network();
+  return any_endpoint([](Endpoint& endpoint) { return endpoint.neglected() && endpoint.visit(); }) || driven || moved;
 }
 
 bool Endpoint::visit() noexcept {
@@ -304,7 +320,7 @@ void Endpoint::accept(Operation& receive, LaneIn& lane, std::uint32_t source, st
 /// The sender is a thread of this process and leaves its operation and buffer alone until we say that we have it.
 void Endpoint::copy_from_thread(Operation& receive, const Offer& offer) noexcept {
   const auto* const send = reinterpret_cast<const Operation*>(offer.operation);  // NOLINT(performance-no-int-to-ptr): it was one
-  copy(send->memory, receive.memory, receive.wanted);
+  copy(send->memory, receive.memory, 0, receive.wanted);
   receive.received = receive.wanted;
 }
 

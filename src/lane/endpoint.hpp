@@ -273,6 +273,17 @@ extern std::atomic<std::size_t> endpoints_made;
 /// Lanes of theirs inside the node. relaxed: a figure for people.
 extern std::atomic<std::size_t> lanes_made;
 [[nodiscard]] inline bool endpoints_exist() noexcept { return endpoints_made.load(std::memory_order_relaxed) > 0; }
+
+/// Work of a feature that has no endpoint. Both may be called by any thread.
+struct Elsewhere {
+  bool (*neglected)() noexcept;  ///< is something started and not complete?
+  bool (*visit)() noexcept;      ///< a round of it; true if something moved
+};
+/// There is at most one, set before its first work is started. It stays.
+extern std::atomic<const Elsewhere*> elsewhere;
+/// Is there, or was there ever, anything that may have to be moved on?
+[[nodiscard]] inline bool work_exists() noexcept { return endpoints_exist() || elsewhere.load(std::memory_order_relaxed); }
+
 [[nodiscard]] bool any_neglected() noexcept;
 /// A round of those that are neglected; true if something moved.
 bool visit_neglected() noexcept;

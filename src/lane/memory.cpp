@@ -33,13 +33,14 @@ void unpack(const std::byte* from, const Memory& to, std::uint64_t begin, std::s
   }
 }
 
-void copy(const Memory& from, const Memory& to, std::uint64_t n) noexcept {
+void copy(const Memory& from, const Memory& to, std::uint64_t begin, std::uint64_t n) noexcept {
   if (!from.layout) {
-    unpack(from.at, to, 0, n);
+    unpack(from.at + begin, to, begin, n);
   } else if (!to.layout) {
-    pack(from, 0, to.at, n);
+    pack(from, begin, to.at + begin, n);
   } else {
-    layout::copy(from.buffer(), 0, to.buffer(), 0, static_cast<std::int64_t>(n));
+    const auto at = static_cast<std::int64_t>(begin);
+    layout::copy(from.buffer(), at, to.buffer(), at, static_cast<std::int64_t>(n));
   }
 }
 

@@ -22,8 +22,8 @@ struct Memory {
 /// Bytes [begin, begin + n) of a buffer's packed form, which must be there.
 void pack(const Memory& from, std::uint64_t begin, std::byte* to, std::size_t n) noexcept;
 void unpack(const std::byte* from, const Memory& to, std::uint64_t begin, std::size_t n) noexcept;
-/// The first n bytes from one buffer to another.
-void copy(const Memory& from, const Memory& to, std::uint64_t n) noexcept;
+/// Bytes [begin, begin + n) from one buffer to another.
+void copy(const Memory& from, const Memory& to, std::uint64_t begin, std::uint64_t n) noexcept;
 
 /// Copies of at most a cell, without a call: overlapping moves of fixed size.
 inline void copy_small(std::byte* to, const std::byte* from, std::size_t n) noexcept {

@@ -1,6 +1,7 @@
 // The MPI's own blocking calls that plait serves no other way: synchronisation of windows and files, making of
 // communicators. What plait has started has to move on while they block.
 #include "mpi/communicator.hpp"
+#include "mpi/naming.hpp"
 #include "mpi/native.hpp"
 #include "mpi/threads.hpp"
 
@@ -27,10 +28,20 @@ using plait::mpi::refused;
 
 // ---- communicators
 
-PLAIT_NOT_BY_THREADS(Comm_create_group, (MPI_Comm c, MPI_Group g, int tag, MPI_Comm* made), (c, g, tag, made))
-PLAIT_NOT_BY_THREADS(Intercomm_create, (MPI_Comm c, int leader, MPI_Comm peers, int remote, int tag, MPI_Comm* made),
-                     (c, leader, peers, remote, tag, made))
-PLAIT_BLOCKING(Intercomm_merge, (MPI_Comm c, int high, MPI_Comm* made), (c, high, made))
+extern "C" int MPI_Comm_create_group(MPI_Comm c, MPI_Group group, int tag, MPI_Comm* made) {
+  if (const int no = refused(c); no != MPI_SUCCESS) return no;
+  return plait::mpi::naming_apart(c, tag, made, [&] { return PMPI_Comm_create_group(c, group, tag, made); });
+}
+
+extern "C" int MPI_Intercomm_create(MPI_Comm c, int leader, MPI_Comm peers, int remote, int tag, MPI_Comm* made) {
+  if (const int no = refused(c); no != MPI_SUCCESS) return no;
+  return plait::mpi::naming_apart(MPI_COMM_NULL, tag, made, [&] { return PMPI_Intercomm_create(c, leader, peers, remote, tag, made); });
+}
+
+extern "C" int MPI_Intercomm_merge(MPI_Comm c, int high, MPI_Comm* made) {
+  return plait::mpi::naming_child(c, made, [&] { return PMPI_Intercomm_merge(c, high, made); });
+}
+
 // ---- windows
 
 PLAIT_BLOCKING(Win_fence, (int assert, MPI_Win w), (assert, w))

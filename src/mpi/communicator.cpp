@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "mpi/naming.hpp"
 #include "mpi/native.hpp"
 #include "mpi/threads.hpp"
 #include "stream/stream.hpp"
@@ -111,7 +112,7 @@ extern "C" int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* n
 
 extern "C" int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
   Communicator* const c = threads(comm);
-  if (!c) return plait::mpi::blocking([&] { return PMPI_Comm_split(comm, color, key, newcomm); });
+  if (!c) return plait::mpi::naming_child(comm, newcomm, [&] { return PMPI_Comm_split(comm, color, key, newcomm); });
   const Call call{"MPI_Comm_split", PLAIT_CALLER};
   return on(comm, [&] {
     plait::mpi::require(newcomm && (color >= 0 || color == MPI_UNDEFINED), MPI_ERR_ARG);
@@ -121,7 +122,7 @@ extern "C" int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newco
 
 extern "C" int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm* newcomm) {
   Communicator* const c = threads(comm);
-  if (!c) return plait::mpi::blocking([&] { return PMPI_Comm_split_type(comm, type, key, info, newcomm); });
+  if (!c) return plait::mpi::naming_child(comm, newcomm, [&] { return PMPI_Comm_split_type(comm, type, key, info, newcomm); });
   const Call call{"MPI_Comm_split_type", PLAIT_CALLER};
   return on(comm, [&] {
     plait::mpi::require(newcomm, MPI_ERR_ARG);

@@ -403,9 +403,11 @@ extern "C" int MPI_Request_free(MPI_Request* request) {
   return returning([&] {
     plait::Request& r = *plait::mpi::ours(*request);
     plait::mpi::require(r.kind, MPI_ERR_REQUEST);
-    *request = MPI_REQUEST_NULL;
     const std::uint64_t comm = r.kind->communicator(r);
-    return plait::mpi::report_on(comm, r.kind->free(r));
+    const int error = r.kind->free(r);
+    // What may not be freed yet stays; one that ended with an error is gone.
+    if (error == MPI_SUCCESS || !r.kind || !r.active) *request = MPI_REQUEST_NULL;
+    return plait::mpi::report_on(comm, error);
   });
 }
 

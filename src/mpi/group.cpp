@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mpi/communicator.hpp"
+#include "mpi/naming.hpp"
 #include "mpi/native.hpp"
 #include "mpi/threads.hpp"
 
@@ -119,7 +120,7 @@ extern "C" int MPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
 
 extern "C" int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
   plait::stream::Communicator* const c = threads(comm);
-  if (!c && !is_our_group(group)) return plait::mpi::blocking([&] { return PMPI_Comm_create(comm, group, newcomm); });
+  if (!c && !is_our_group(group)) return plait::mpi::naming_child(comm, newcomm, [&] { return PMPI_Comm_create(comm, group, newcomm); });
   const plait::stream::Call call{"MPI_Comm_create", __builtin_return_address(0)};
   return on(comm, [&] {
     require(newcomm, MPI_ERR_ARG);

@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "base/backoff.hpp"
+#include "base/crowd.hpp"
 #include "lane/endpoint.hpp"
 #include "mpi/quirks.hpp"
+#include "partitioned/request.hpp"
 #include "stream/helper.hpp"
 #include "stream/stream.hpp"
 #include "transport/packets.hpp"
@@ -84,6 +86,8 @@ int initialize(int* argc, char*** argv, int required, int* provided) noexcept {
   if (error != MPI_SUCCESS) return error;
   std::vector<MPI_Comm> worlds;
   const bool serialized = granted < MPI_THREAD_MULTIPLE || split_threads();
+  partitioned::open(make_channel(), serialized);
+  set_processes_here(std::max(number_in("MPI_LOCALNRANKS"), number_in("OMPI_COMM_WORLD_LOCAL_SIZE")));
   const int wanted = serialized || one_node() ? 1 : channels();
   for (int i = 0; i < wanted; ++i) {
     if (const MPI_Comm made = make_channel(); made != MPI_COMM_NULL) worlds.push_back(made);
@@ -102,7 +106,8 @@ int initialize(int* argc, char*** argv, int required, int* provided) noexcept {
 /// One round of all that plait has; true if something moved.
 bool move_all() noexcept {
   const bool visited = lane::visit_neglected();
-  return transport::drive_network() || visited;
+  const bool driven = transport::drive_network();
+  return partitioned::move_all() || driven || visited;
 }
 
 /// Messages that are complete for the program still have to arrive, as long as anybody receives: until all processes have
@@ -129,10 +134,11 @@ void finish() noexcept {
   }
   // Packets that nobody waits for may have been overtaken by the barrier. Some MPIs complain of those left.
   constexpr int kQuietRounds = 200;
-  for (int quiet = 0; network && quiet < kQuietRounds; ++quiet) {
+  for (int quiet = 0; quiet < (network || partitioned::used() ? kQuietRounds : 0); ++quiet) {
     if (move_all()) quiet = 0;
     backoff.pause();
   }
+  partitioned::close();
   stream::close_world();
 }
 

@@ -19,7 +19,7 @@ void move_meanwhile() noexcept {
 void move_rest() noexcept {
   grequest::poll_orphans();
   if (++calls % kEvery != 0) return;
-  if (lane::endpoints_exist()) static_cast<void>(lane::visit_neglected());
+  if (lane::work_exists()) static_cast<void>(lane::visit_neglected());
   transport::poll_mpi();
 }
 

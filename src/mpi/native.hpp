@@ -15,7 +15,7 @@ using stream::Blocking;
 void move_meanwhile() noexcept;
 template <class Call>
 int asking(Call call) noexcept {
-  if (lane::endpoints_exist()) [[unlikely]]
+  if (lane::work_exists()) [[unlikely]]
     move_meanwhile();
   const transport::Gate gate;
   return call();

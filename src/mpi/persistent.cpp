@@ -1,4 +1,4 @@
-// Persistent collective calls and partitioned messages: the MPI's own, and none on thread communicators.
+// Persistent collective calls: the MPI's own, and none on thread communicators.
 #include "mpi/communicator.hpp"
 #include "mpi/threads.hpp"
 
@@ -67,11 +67,6 @@ extern "C" int MPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request* reque
 
 PLAIT_ALL_PERSISTENT(, int, int)
 PLAIT_ALL_PERSISTENT(_c, MPI_Count, MPI_Aint)
-
-PLAIT_PERSISTENT(Psend_init, (const void* buf, int partitions, MPI_Count n, MPI_Datatype t, int dest, int tag),
-                 (buf, partitions, n, t, dest, tag))
-PLAIT_PERSISTENT(Precv_init, (void* buf, int partitions, MPI_Count n, MPI_Datatype t, int source, int tag),
-                 (buf, partitions, n, t, source, tag))
 
 #pragma GCC visibility pop
 

@@ -5,6 +5,9 @@
 
 #include <cstdlib>
 #include <string_view>
+#include <type_traits>
+
+#include "plait/partitioned.h"
 
 namespace plait::mpi {
 
@@ -15,6 +18,12 @@ using LookedAt = MPI_Request;
 #else
 using LookedAt = const MPI_Request;
 #endif
+
+// Open MPI 5.0.11 and MPICH 4.0.2 declare the list of MPI_Pready_list without the standard's const; a definition with it does not
+// compile. So it is as the header has it.
+template <class Partition>
+std::type_identity<Partition> listed_in(int (*pready_list)(int, Partition*, MPI_Request));
+using ListedPartitions = decltype(listed_in(&MPI_Pready_list))::type;
 
 /// With I_MPI_THREAD_SPLIT Intel MPI (2021) grants MPI_THREAD_MULTIPLE and takes the locks away: each of its channels may have
 /// one thread at a time, and which channel a communicator of the program's has, and which thread is in it, is not ours to

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mpi/communicator.hpp"
+#include "mpi/naming.hpp"
 #include "mpi/native.hpp"
 #include "mpi/threads.hpp"
 
@@ -71,9 +72,9 @@ threadcomm::Edges edges(int n, const int* sources, const int* degrees, const int
 
 #pragma GCC visibility push(default)
 
-using plait::mpi::blocking;
 using plait::mpi::handle_of;
 using plait::mpi::ints;
+using plait::mpi::naming_child;
 using plait::mpi::on;
 using plait::mpi::require;
 using plait::mpi::threads;
@@ -87,16 +88,16 @@ using plait::threadcomm::Topology;
 // ---- making
 
 /// MADE: what makes the rank's side of it, or a pointer to that, in `made`.
-#define PLAIT_MAKES_TOPOLOGY(NAME, PARAMETERS, ARGUMENTS, MADE)     \
-  extern "C" int MPI_##NAME PARAMETERS {                            \
-    Communicator* const c = threads(comm);                          \
-    if (!c) return blocking([&] { return PMPI_##NAME ARGUMENTS; }); \
-    const Call call{"MPI_" #NAME, PLAIT_CALLER};                    \
-    return on(comm, [&] {                                           \
-      require(newcomm, MPI_ERR_ARG);                                \
-      plait::threadcomm::Rank& rank = rank_of(*c);                  \
-      *newcomm = handle_of(MADE);                                   \
-    });                                                             \
+#define PLAIT_MAKES_TOPOLOGY(NAME, PARAMETERS, ARGUMENTS, MADE)                        \
+  extern "C" int MPI_##NAME PARAMETERS {                                               \
+    Communicator* const c = threads(comm);                                             \
+    if (!c) return naming_child(comm, newcomm, [&] { return PMPI_##NAME ARGUMENTS; }); \
+    const Call call{"MPI_" #NAME, PLAIT_CALLER};                                       \
+    return on(comm, [&] {                                                              \
+      require(newcomm, MPI_ERR_ARG);                                                   \
+      plait::threadcomm::Rank& rank = rank_of(*c);                                     \
+      *newcomm = handle_of(MADE);                                                      \
+    });                                                                                \
   }
 
 PLAIT_MAKES_TOPOLOGY(Cart_create, (MPI_Comm comm, int n, const int dims[], const int periods[], int reorder, MPI_Comm* newcomm),

@@ -42,7 +42,7 @@ bool alike(std::span<Request*> pending) noexcept {
 void Waiting::pause(std::span<Request*> pending, int natives) noexcept {
   grequest::poll_orphans();
   if (++rounds_ % kRoundsToOthers == 0) {
-    if (lane::endpoints_exist()) static_cast<void>(lane::visit_neglected());
+    if (lane::work_exists()) static_cast<void>(lane::visit_neglected());
     // Even where the call holds requests of the MPI's: if they are null or inactive, testing them moves nothing.
     transport::poll_mpi();
   }

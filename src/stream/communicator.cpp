@@ -27,6 +27,15 @@ constinit std::atomic<int> communicators{0};
 constinit std::atomic<Table*> current{nullptr};
 constinit std::atomic<int> tag_limit{32767};
 
+std::uint64_t node_hash() {
+  char name[MPI_MAX_PROCESSOR_NAME] = {};
+  int length = 0;
+  check(PMPI_Get_processor_name(name, &length));
+  std::uint64_t hash = 0xCBF29CE484222325u;  // FNV-1a: the same in all processes
+  for (int i = 0; i < length; ++i) hash = (hash ^ static_cast<unsigned char>(name[i])) * 0x100000001B3u;
+  return hash;
+}
+
 namespace {
 
 std::mutex table_lock;
@@ -74,16 +83,6 @@ struct Card {
   std::uint32_t context;
   std::uint32_t streams;  ///< that its process has, whatever they are attached to
 };
-
-/// Nodes are told apart by name, as MPIs do.
-std::uint64_t node_hash() {
-  char name[MPI_MAX_PROCESSOR_NAME] = {};
-  int length = 0;
-  check(PMPI_Get_processor_name(name, &length));
-  std::uint64_t hash = 0xCBF29CE484222325u;  // FNV-1a: the same in all processes
-  for (int i = 0; i < length; ++i) hash = (hash ^ static_cast<unsigned char>(name[i])) * 0x100000001B3u;
-  return hash;
-}
 
 /// Owns what is half made.
 struct Draft {

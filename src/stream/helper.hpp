@@ -28,7 +28,7 @@ void stop_helper() noexcept;
 class Blocking {
  public:
   Blocking() noexcept {
-    if (lane::endpoints_exist()) [[unlikely]]
+    if (lane::work_exists()) [[unlikely]]
       begin();
   }
   ~Blocking() {

@@ -113,6 +113,9 @@ void set_world(std::vector<MPI_Comm> duplicates, bool serialized);
 [[nodiscard]] bool world_is_serialized() noexcept;
 void close_world() noexcept;
 
+/// Nodes are told apart by name, as MPIs do: a hash of this one's. Throws MPIError.
+[[nodiscard]] std::uint64_t node_hash();
+
 /// Before the MPI frees it.
 void destroy_communicator(Communicator& communicator) noexcept;
 

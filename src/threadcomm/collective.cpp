@@ -152,7 +152,7 @@ MPI_Aint extent_of(MPI_Datatype type) {
 
 void copy(const lane::Memory& from, const lane::Memory& to) {
   const std::uint64_t bytes = std::min(from.bytes, to.bytes);
-  if (bytes > 0 && !(from.at == to.at && !from.layout && !to.layout)) lane::copy(from, to, bytes);
+  if (bytes > 0 && !(from.at == to.at && !from.layout && !to.layout)) lane::copy(from, to, 0, bytes);
   if (from.bytes > to.bytes) throw MPIError{MPI_ERR_TRUNCATE, false};
 }
 

@@ -239,7 +239,7 @@ void receive_large(Team& team, const lane::Memory& data, std::size_t root, const
   const bool direct = bytes > kDirect;
   const bool near = direct && team.is_near(root);
   const std::uint64_t chunks = chunks_staged(team, bytes, direct, team.chunk());
-  if (near) lane::copy(*static_cast<const lane::Memory*>(bulk.mine), data, std::min(bytes, data.bytes));
+  if (near) lane::copy(*static_cast<const lane::Memory*>(bulk.mine), data, 0, std::min(bytes, data.bytes));
   for (std::uint64_t k = 0; k < chunks; ++k) {
     if (k > 0) {
       team.pass(call);
@@ -322,7 +322,7 @@ void exchange_large(Team& team, std::size_t me, const Blocks& from, const Blocks
     if (!is_direct(other)) continue;
     const auto& theirs = *static_cast<const Blocks*>(bulk_in(team.of(other, call)).mine);
     const lane::Memory room = block(to, other);
-    lane::copy(block(theirs, me), room, std::min(bytes, room.bytes));
+    lane::copy(block(theirs, me), room, 0, std::min(bytes, room.bytes));
   }
   for (std::uint64_t k = 0; k < chunks; ++k) {
     if (k > 0) team.wait_for_all(call);

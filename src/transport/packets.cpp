@@ -16,6 +16,15 @@
 
 namespace plait::transport {
 
+void must_work(int error) noexcept {
+  if (error == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING] = {};
+  int length = 0;
+  PMPI_Error_string(error, text, &length);
+  std::fprintf(stderr, "plait: the MPI's messages between nodes fail: %s\n", text);
+  PMPI_Abort(MPI_COMM_WORLD, 1);
+}
+
 namespace {
 
 constexpr std::size_t kPacketBytes = 32768;
@@ -167,15 +176,6 @@ class Channel {
   unsigned rounds_ = 0;
   std::map<std::int32_t, In> in_;
 };
-
-void must_work(int error) noexcept {
-  if (error == MPI_SUCCESS) return;
-  char text[MPI_MAX_ERROR_STRING] = {};
-  int length = 0;
-  PMPI_Error_string(error, text, &length);
-  std::fprintf(stderr, "plait: the MPI's messages between nodes fail: %s\n", text);
-  PMPI_Abort(MPI_COMM_WORLD, 1);
-}
 
 Channel::Channel(MPI_Comm comm, std::size_t number, const Sink& sink)
     : comm_(comm), number_(static_cast<std::uint16_t>(number)), sink_(sink) {

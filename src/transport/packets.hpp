@@ -28,6 +28,9 @@ enum class Pollers : std::uint8_t { none, this_one, all };
 /// `comm`: on which nobody sends.
 void set_pollers(Pollers pollers, MPI_Comm comm) noexcept;
 
+/// For what a call of the MPI's on plait's own communicators returns: messages that fail are lost, so the job ends.
+void must_work(int error) noexcept;
+
 using plait::Gate;
 
 }  // namespace plait::transport

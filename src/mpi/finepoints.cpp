@@ -1,0 +1,42 @@
+// The exported functions of finepoints: partitioned messages to which threads add ranges of one buffer.
+#include "plait/finepoints.h"
+
+#include "mpi/partitioned.hpp"
+#include "partitioned/request.hpp"
+
+#pragma GCC visibility push(default)
+
+using plait::mpi::initialize_request;
+using plait::mpi::on_request;
+using plait::mpi::report;
+
+extern "C" int MPI_Partitioned_Send_create(const void* buf, int count, MPI_Datatype datatype, int numThreads, int dest, int tag,
+                                           MPI_Comm comm, MPI_Request* request) {
+  return initialize_request(comm, request, [&]() -> plait::Request& {
+    return plait::partitioned::send_create({buf, 1, count, datatype, dest, tag, comm, MPI_INFO_NULL}, numThreads);
+  });
+}
+
+extern "C" int MPI_Partitioned_Recv_create(void* buf, int count, MPI_Datatype datatype, int src, int tag, MPI_Comm comm,
+                                           MPI_Request* request) {
+  return initialize_request(comm, request, [&]() -> plait::Request& {
+    return plait::partitioned::receive_init({buf, 1, count, datatype, src, tag, comm, MPI_INFO_NULL});
+  });
+}
+
+extern "C" int MPI_Start_part(MPI_Request* request) {
+  if (!request) return report(MPI_ERR_REQUEST);
+  return MPI_Start(request);
+}
+
+extern "C" int MPI_Partitioned_Add_to_buffer(MPI_Request* request, const void* buf, int count, MPI_Datatype datatype) {
+  if (!request) return report(MPI_ERR_REQUEST);
+  return on_request(*request, [&](plait::Request& r) { plait::partitioned::add(r, buf, count, datatype); });
+}
+
+extern "C" int MPI_Wait_part(MPI_Request* request, MPI_Status* status) {
+  if (!request) return report(MPI_ERR_REQUEST);
+  return MPI_Wait(request, status);
+}
+
+#pragma GCC visibility pop

@@ -1,0 +1,47 @@
+// The exported functions of partitioned communication (MPI-4.1, 4.2), under every MPI.
+#include "mpi/partitioned.hpp"
+
+#include "mpi/communicator.hpp"
+#include "mpi/quirks.hpp"
+#include "mpi/threads.hpp"
+#include "partitioned/request.hpp"
+
+#pragma GCC visibility push(default)
+
+using plait::mpi::initialize_request;
+using plait::mpi::on_request;
+
+extern "C" int MPI_Psend_init(const void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                              MPI_Info info, MPI_Request* request) {
+  return initialize_request(comm, request, [&]() -> plait::Request& {
+    return plait::partitioned::send_init({buf, partitions, count, datatype, dest, tag, comm, info});
+  });
+}
+
+extern "C" int MPI_Precv_init(void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                              MPI_Info info, MPI_Request* request) {
+  return initialize_request(comm, request, [&]() -> plait::Request& {
+    return plait::partitioned::receive_init({buf, partitions, count, datatype, source, tag, comm, info});
+  });
+}
+
+extern "C" int MPI_Pready(int partition, MPI_Request request) {
+  return on_request(request, [&](plait::Request& r) { plait::partitioned::ready(r, partition, partition); });
+}
+
+extern "C" int MPI_Pready_range(int low, int high, MPI_Request request) {
+  return on_request(request, [&](plait::Request& r) { plait::partitioned::ready(r, low, high); });
+}
+
+extern "C" int MPI_Pready_list(int length, plait::mpi::ListedPartitions partitions[], MPI_Request request) {
+  return on_request(request, [&](plait::Request& r) { plait::partitioned::ready(r, length, partitions); });
+}
+
+extern "C" int MPI_Parrived(MPI_Request request, int partition, int* flag) {
+  return on_request(request, [&](plait::Request& r) {
+    plait::mpi::require(flag, MPI_ERR_ARG);
+    *flag = plait::partitioned::arrived(r, partition) ? 1 : 0;
+  });
+}
+
+#pragma GCC visibility pop

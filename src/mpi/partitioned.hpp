@@ -1,0 +1,39 @@
+// How calls on partitioned requests begin and end.
+#pragma once
+
+#include <mpi.h>
+
+#include "mpi/communicator.hpp"
+#include "mpi/native.hpp"
+#include "mpi/threads.hpp"
+#include "partitioned/request.hpp"
+
+namespace plait::mpi {
+
+/// A call that makes one; thread communicators have none.
+template <class Make>
+int initialize_request(MPI_Comm comm, MPI_Request* request, Make make) noexcept {
+  if (const int no = refused(comm); no != MPI_SUCCESS) return no;
+  return on(comm, [&] {
+    require(request, MPI_ERR_ARG);
+    const transport::Gate gate;
+    *request = handle_of(make());
+  });
+}
+
+/// A call on one, whose communicator's error handler is told.
+template <class Body>
+int on_request(MPI_Request handle, Body body) noexcept {
+  Request* const r = ours(handle);
+  if (!r || !r->kind || !partitioned::is_partitioned(*r)) return report(MPI_ERR_REQUEST);
+  try {
+    body(*r);
+    return MPI_SUCCESS;
+  } catch (const MPIError& error) {
+    return error.reported ? error.code : report_on(r->kind->communicator(*r), error.code);
+  } catch (...) {
+    return report_on(r->kind->communicator(*r), MPI_ERR_INTERN);
+  }
+}
+
+}  // namespace plait::mpi

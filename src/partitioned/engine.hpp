@@ -1,0 +1,95 @@
+// What a process has of partitioned messages, and how the two sides of one find each other.
+//
+// A sender is offered to the process of its receiver when it is made, by a small message of the MPI's on a communicator of
+// plait's own, or inside a node without the MPI where that lets in one thread at a time; nobody waits for anybody. The receiver's process
+// matches offers and receivers in the order in which they were made. Inside a node it maps the channel that the offer names and says so
+// there; else it answers by a message. Any thread.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "partitioned/post.hpp"
+#include "partitioned/receiver.hpp"
+#include "partitioned/sender.hpp"
+
+namespace plait::partitioned {
+
+class Engine {
+ public:
+  static Engine& get();
+
+  /// When the MPI has been initialized: `comm` is a duplicate of MPI_COMM_WORLD for this alone. `serialized`: the MPI does not let
+  /// several threads in at once.
+  void open(MPI_Comm comm, bool serialized) noexcept;
+  [[nodiscard]] bool is_open() const noexcept { return comm_ != MPI_COMM_NULL; }
+  [[nodiscard]] int tag_limit() const noexcept { return tag_limit_; }
+  /// When no process will use it any more.
+  void close() noexcept;
+
+  /// Takes part from now on. Throws std::bad_alloc.
+  void add(std::unique_ptr<Sender> sender);
+  void add(std::unique_ptr<Receiver> receiver);
+  /// Not any more: the program has freed it.
+  void remove(Sender& sender) noexcept;
+  void remove(Receiver& receiver) noexcept;
+
+  /// Takes and sends notes; true if there were some.
+  bool poll() noexcept;
+  /// A round for all that there are.
+  bool visit() noexcept;
+  /// Are there notes for others that wait for room, or for the MPI? A hint.
+  [[nodiscard]] bool has_unsent() const noexcept { return has_unsent_.load(std::memory_order_relaxed); }
+  /// Has anything been made that may have to move?
+  [[nodiscard]] bool used() const noexcept { return used_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Sent {
+    MPI_Request request = MPI_REQUEST_NULL;
+    std::unique_ptr<Note> note;
+    int to = 0;
+  };
+
+  void begin_use() noexcept;
+  bool exchange_notes();
+  bool exchange_by_post();
+  bool exchange_by_mpi();
+  void send(const Note& note, int to);
+  void take(const Note& note);
+  void take_offer(const Note& note);
+  void take_withdrawal(const Note& note);
+  void take_answer(const Note& note);
+  void match(const Key& key);
+  void join(Receiver& receiver, std::unique_ptr<Offer> offer);
+  void end(Offer& offer);
+  void reap() noexcept;
+  [[nodiscard]] int take_tags(std::uint32_t n);
+
+  std::mutex lock_;  // over all below
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  std::atomic<bool> used_{false};
+  std::atomic<bool> has_unsent_{false};
+  bool serialized_ = false;
+  Post post_;
+  std::uint64_t node_ = 0;
+  int process_ = 0;
+  int tag_limit_ = 32767;
+  std::uint32_t next_number_ = 0;
+  std::uint64_t next_order_ = 0;
+  std::map<std::uint32_t, std::unique_ptr<Sender>> senders_;
+  std::vector<std::unique_ptr<Receiver>> receivers_;
+  std::vector<std::unique_ptr<Sender>> gone_;  ///< freed, but their receivers may still look at the channel
+  std::map<Key, std::deque<Receiver*>> waiting_;
+  std::map<Key, std::deque<std::unique_ptr<Offer>>> offers_;
+  std::vector<Sent> unsent_, sent_;
+  int next_tag_ = 0;
+  std::map<std::uint32_t, std::vector<int>> free_tags_;  ///< by how many follow each other
+};
+
+}  // namespace plait::partitioned

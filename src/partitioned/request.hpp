@@ -1,0 +1,49 @@
+// Partitioned messages as requests: what stands between the exported calls and the two sides. Arguments are checked here;
+// functions throw MPIError, std::bad_alloc. Errors are MPI's classes.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+
+#include "lane/request.hpp"
+
+namespace plait::partitioned {
+
+/// When the MPI has been initialized: `comm` is a duplicate of MPI_COMM_WORLD for this alone, or MPI_COMM_NULL.
+void open(MPI_Comm comm, bool serialized) noexcept;
+/// Has there ever been a request?
+[[nodiscard]] bool used() noexcept;
+/// One round of all there is; true if something moved.
+bool move_all() noexcept;
+void close() noexcept;
+
+/// What the initializing calls are given.
+struct Arguments {
+  const void* buffer;
+  int partitions;
+  MPI_Count count;  ///< of each partition
+  MPI_Datatype type;
+  int rank;
+  int tag;
+  MPI_Comm comm;
+  MPI_Info info;
+};
+
+/// Not started yet.
+[[nodiscard]] Request& send_init(const Arguments& arguments);
+[[nodiscard]] Request& receive_init(const Arguments& arguments);
+/// Finepoints' send: of one buffer of `count` elements, to which ranges are added.
+[[nodiscard]] Request& send_create(const Arguments& arguments, int threads);
+
+/// Is it a request of these?
+[[nodiscard]] bool is_partitioned(const Request& r) noexcept;
+
+/// Partitions [low, high] of an active send. Any thread.
+void ready(Request& r, int low, int high);
+void ready(Request& r, int count, const int* partitions);
+[[nodiscard]] bool arrived(Request& r, int partition);
+/// Finepoints: `count` elements of `type` at `buffer`. Any thread.
+void add(Request& r, const void* buffer, int count, MPI_Datatype type);
+
+}  // namespace plait::partitioned

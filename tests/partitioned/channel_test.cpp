@@ -1,0 +1,255 @@
+// Threads that ready partitions on one side, one that takes what comes on the other: as two processes of a node have it (pieces in
+// the ring or placed in the receiver's buffer, groups opened and fetched), and as two threads of a process. 1 x 2 to 6 threads. Also under
+// ThreadSanitizer.
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "partitioned/inlet.hpp"
+#include "partitioned/sender.hpp"
+
+namespace plait::partitioned {
+namespace {
+
+/// Of the heap, or that other processes can map.
+enum class From : bool { heap, shared };
+
+/// Buffers are made from there until that is changed.
+From memory_from = From::heap;
+
+template <class T>
+struct Allocator {
+  using value_type = T;
+  Allocator() = default;
+  template <class U>
+  explicit Allocator(const Allocator<U>&) {}
+  static T* allocate(std::size_t n) {
+    return static_cast<T*>(memory_from == From::shared ? SharedHeap::get().take(n * sizeof(T)) : std::malloc(n * sizeof(T)));
+  }
+  static void deallocate(T* p, std::size_t) noexcept {
+    if (!SharedHeap::get().give(p)) std::free(p);
+  }
+  bool operator==(const Allocator&) const = default;
+};
+using Bytes = std::vector<std::byte, Allocator<std::byte>>;
+using Random = std::mt19937;
+
+std::byte expected(std::uint32_t round, std::uint64_t i) { return static_cast<std::byte>(i * 7 + i / 251 + round * 31); }
+
+Side side_of(Bytes& buffer, int partitions) {
+  Side side;
+  side.rank = 0;
+  side.partitions = partitions;
+  side.memory.at = buffer.data();
+  side.memory.bytes = buffer.size();
+  return side;
+}
+
+/// What stands for the receiver.
+class Receiving {
+ public:
+  Receiving(Sender& sender, std::uint64_t bytes, std::uint64_t part, bool direct) : buffer_(bytes), bytes_(bytes) {
+    const Inlet::Source source{lane::Node::get().region().name(), sender.outlet()->address().offset, bytes,
+                               reinterpret_cast<std::uint64_t>(sender.side().memory.at),
+                               SharedHeap::get().find(sender.side().memory.at, bytes)};
+    inlet_ = Inlet::attach(source);
+    memory_.at = buffer_.data();
+    memory_.bytes = bytes;
+    inlet_->meet(memory_, part, direct);
+  }
+  ~Receiving() { inlet_->leave(); }
+  Receiving(const Receiving&) = delete;
+  Receiving& operator=(const Receiving&) = delete;
+
+  /// Takes a whole round; every unit must come once.
+  void take(std::uint32_t round) {
+    std::vector<char> seen(std::max<std::uint64_t>(bytes_, 1));
+    std::uint64_t left = seen.size();
+    inlet_->begin(round);
+    inlet_->attend(true);
+    while (left > 0) {
+      const bool moved = inlet_->take([&](std::uint64_t begin, std::uint64_t units) {
+        for (std::uint64_t i = begin; i < begin + units; ++i) ASSERT_EQ(seen.at(i)++, 0) << i;
+        for (std::uint64_t i = begin; i < std::min(begin + units, bytes_); ++i) ASSERT_EQ(buffer_[i], expected(round, i)) << i;
+        left -= units;
+      });
+      if (!moved) sched_yield();
+    }
+    inlet_->attend(false);
+    std::ranges::fill(buffer_, std::byte{0xEE});
+  }
+
+ private:
+  Bytes buffer_;
+  lane::Memory memory_;
+  std::uint64_t bytes_;
+  std::unique_ptr<Inlet> inlet_;
+};
+
+struct Shape3 {
+  int partitions;
+  std::uint64_t each;
+  int threads;
+};
+
+/// The threads ready their partitions in random order; the caller has started the sender.
+void ready_all(Sender& sender, Bytes& buffer, const Shape3& s, std::uint32_t round, unsigned seed) {
+  std::vector<std::thread> team;
+  team.reserve(static_cast<std::size_t>(s.threads));
+  for (int t = 0; t < s.threads; ++t) {
+    team.emplace_back([&, t] {
+      Random random(seed + static_cast<unsigned>(t));
+      std::vector<int> mine;
+      for (int p = t; p < s.partitions; p += s.threads) mine.push_back(p);
+      std::ranges::shuffle(mine, random);
+      for (const int p : mine) {
+        const auto first = static_cast<std::uint64_t>(p) * s.each;
+        for (std::uint64_t i = first; i < first + s.each; ++i) buffer[i] = expected(round, i);
+        EXPECT_TRUE(sender.ready(p, p));
+      }
+    });
+  }
+  for (std::thread& t : team) t.join();
+}
+
+void finish(Sender& sender) {
+  sender.attend(true);
+  while (!sender.done()) {
+    if (!sender.step()) sched_yield();
+  }
+  sender.attend(false);
+}
+
+void exchange(const Shape3& s, std::uint64_t receiver_part, bool direct, std::uint32_t rounds, From of_send = From::heap,
+              From of_receive = From::heap) {
+  memory_from = of_send;
+  Bytes buffer(static_cast<std::uint64_t>(s.partitions) * s.each);
+  Sender sender(side_of(buffer, s.partitions), std::nullopt);
+  memory_from = of_receive;
+  Receiving receiving(sender, buffer.size(), receiver_part, direct);
+  memory_from = From::heap;
+  for (std::uint32_t round = 1; round <= rounds; ++round) {
+    sender.start();
+    EXPECT_FALSE(sender.done());
+    // In turn with the receiver there from the start, or only once all is ready.
+    const auto ready = [&] { ready_all(sender, buffer, s, round, round); };
+    if (round % 2) {
+      std::thread receiver([&] { receiving.take(round); });
+      ready();
+      finish(sender);
+      receiver.join();
+    } else {
+      ready();
+      std::thread receiver([&] { receiving.take(round); });
+      finish(sender);
+      receiver.join();
+    }
+    EXPECT_TRUE(sender.done());
+  }
+}
+
+TEST(Channel, SmallPartitionsGoTogether) { exchange({64, 64, 4}, 0, false, 40); }
+TEST(Channel, OnePartition) { exchange({1, 100, 1}, 0, false, 40); }
+TEST(Channel, OneLargePartition) { exchange({1, 1 << 20, 1}, 0, false, 10); }
+TEST(Channel, ManyPartitionsOverflowTheRing) { exchange({4096, 40, 4}, 40, false, 6); }
+TEST(Channel, LargePartitionsOverflowTheRing) { exchange({5, 100'000, 3}, 0, false, 10); }
+TEST(Channel, UnevenGroups) { exchange({77, 129, 3}, 129 * 7, false, 30); }
+TEST(Channel, BetweenThreadsOfAProcess) { exchange({33, 5000, 4}, 0, true, 20); }
+
+TEST(Channel, PlacedPieces) { exchange({5, 300'000, 3}, 0, false, 20, From::shared, From::shared); }
+TEST(Channel, PlacedPiecesOfAnyBuffer) { exchange({3, 300'000, 3}, 0, false, 20, From::heap, From::shared); }
+TEST(Channel, PiecesReadInTheSendersBuffer) { exchange({3, 300'000, 3}, 0, false, 20, From::shared, From::heap); }
+TEST(Channel, SmallAndPlacedPieces) { exchange({1024, 1500, 4}, 1500 * 3, false, 10, From::shared, From::shared); }
+
+TEST(Channel, MessageWithoutBytesArrives) {
+  Bytes buffer;
+  Sender sender(side_of(buffer, 3), std::nullopt);
+  Receiving receiving(sender, 0, 0, false);
+  for (std::uint32_t round = 1; round < 20; ++round) {
+    sender.start();
+    EXPECT_TRUE(sender.ready(0, 1));
+    EXPECT_FALSE(sender.done());
+    EXPECT_TRUE(sender.ready(2, 2));
+    receiving.take(round);
+    finish(sender);
+  }
+}
+
+TEST(Channel, PartitionIsReadiedOnce) {
+  Bytes buffer(300);
+  Sender sender(side_of(buffer, 100), std::nullopt);
+  sender.start();
+  EXPECT_TRUE(sender.ready(10, 70));
+  EXPECT_FALSE(sender.ready(70, 70));
+  EXPECT_FALSE(sender.ready(0, 10));
+  EXPECT_TRUE(sender.ready(71, 99));
+  EXPECT_EQ(sender.readied(), 100);
+  sender.outlet()->leave();
+}
+
+TEST(Channel, RangesAreAddedOnce) {
+  Bytes buffer(1000 * 8);
+  Sender sender(side_of(buffer, 1), 1000);
+  sender.start();
+  EXPECT_TRUE(sender.add(100, 800));
+  for (const std::uint64_t first : {0, 50, 99, 100, 500, 898}) EXPECT_FALSE(sender.add(first, 102)) << first;
+  EXPECT_FALSE(sender.add(0, 1000));
+  EXPECT_EQ(sender.readied(), 800);
+  EXPECT_TRUE(sender.add(0, 100));
+  EXPECT_TRUE(sender.add(900, 100));
+  EXPECT_EQ(sender.readied(), 1000);
+  sender.outlet()->leave();
+}
+
+TEST(Channel, ThreadsAddRangesOfAnyLength) {
+  constexpr std::uint64_t kElements = 50'001;
+  constexpr int kThreads = 4;
+  Bytes buffer(kElements * 8);
+  Sender sender(side_of(buffer, 1), kElements);
+  Receiving receiving(sender, buffer.size(), 0, false);
+  for (std::uint32_t round = 1; round <= 20; ++round) {
+    sender.start();
+    std::thread receiver([&] { receiving.take(round); });
+    std::vector<std::thread> team;
+    team.reserve(kThreads);
+    for (std::uint64_t t = 0; t < kThreads; ++t) {
+      team.emplace_back([&, t] {
+        Random random(round * 10 + static_cast<unsigned>(t));
+        const std::uint64_t end = kElements * (t + 1) / kThreads;
+        for (std::uint64_t at = kElements * t / kThreads; at < end;) {
+          const std::uint64_t n = std::min<std::uint64_t>(std::uniform_int_distribution<std::uint64_t>(1, 3000)(random), end - at);
+          for (std::uint64_t i = at * 8; i < (at + n) * 8; ++i) buffer[i] = expected(round, i);
+          EXPECT_TRUE(sender.add(at, n));
+          at += n;
+        }
+      });
+    }
+    for (std::thread& t : team) t.join();
+    finish(sender);
+    receiver.join();
+  }
+}
+
+/// Programs that make and free requests for ever do not grow.
+TEST(Channel, MemoryIsUsedAgain) {
+  Bytes buffer(100'000);
+  std::size_t before = 0;
+  for (int i = 0; i < 10; ++i) {
+    {
+      Sender sender(side_of(buffer, 4), std::nullopt);
+      const Receiving receiving(sender, buffer.size(), 0, false);
+    }
+    if (i == 0) before = lane::Node::get().region().taken();
+  }
+  EXPECT_EQ(lane::Node::get().region().taken(), before);
+}
+
+}  // namespace
+}  // namespace plait::partitioned
