@@ -93,7 +93,7 @@ Link::Link(Lattice& lattice, const Int3& side)
   receive_.resize(length(outer_));
 }
 
-std::span<double> Link::part(std::vector<double>& buffer, int piece, int pieces) const {
+std::span<double> Link::part(Message& buffer, int piece, int pieces) const {
   const auto [begin, end] = runs(piece, pieces);
   if (begin == end) return {};
   const std::size_t first = inner_[begin].offset;

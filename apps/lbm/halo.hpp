@@ -5,6 +5,9 @@
 // Five of the 19 velocities cross a face, one crosses an edge.
 #pragma once
 
+#include <mpi.h>
+
+#include <new>
 #include <span>
 #include <vector>
 
@@ -28,6 +31,21 @@ struct Run {
                                // where that is a wall nothing was written, and the place must stay
 };
 
+/// Memory that the MPI, or plait, may hand over faster than other memory.
+template <class T>
+struct MPIAllocator {
+  using value_type = T;
+  T* allocate(std::size_t n) {
+    void* memory = nullptr;
+    MPI_Alloc_mem(static_cast<MPI_Aint>(n * sizeof(T)), MPI_INFO_NULL, static_cast<void*>(&memory));
+    if (!memory) throw std::bad_alloc();
+    return static_cast<T*>(memory);
+  }
+  void deallocate(T* memory, std::size_t) noexcept { MPI_Free_mem(memory); }
+  bool operator==(const MPIAllocator&) const = default;
+};
+using Message = std::vector<double, MPIAllocator<double>>;
+
 /// What is exchanged with one neighbour across one face or edge.
 class Link {
  public:
@@ -49,12 +67,12 @@ class Link {
   [[nodiscard]] std::pair<std::size_t, std::size_t> runs(int piece, int pieces) const {
     return {inner_.size() * piece / pieces, inner_.size() * (piece + 1) / pieces};
   }
-  [[nodiscard]] std::span<double> part(std::vector<double>& buffer, int piece, int pieces) const;
+  [[nodiscard]] std::span<double> part(Message& buffer, int piece, int pieces) const;
 
   int neighbor_, send_tag_, receive_tag_;
   std::vector<Run> inner_;  // the box's own places that the neighbour borrows
   std::vector<Run> outer_;  // places beyond the box that are borrowed from it
-  std::vector<double> send_, receive_;
+  Message send_, receive_;
 };
 
 class Halo {

@@ -14,6 +14,7 @@ std::span<const ModelInfo> models() {
       ModelInfo{"masteronly", MPI_THREAD_FUNNELED, true, "one thread communicates while the others wait", make_masteronly},
       ModelInfo{"funneled", MPI_THREAD_FUNNELED, true, "one thread communicates while the others update the interior", make_funneled},
       ModelInfo{"multiple", MPI_THREAD_MULTIPLE, true, "each thread exchanges its share on its own communicator", make_multiple},
+      ModelInfo{"partitioned", MPI_THREAD_MULTIPLE, true, "threads add their shares to one message for each face", make_partitioned},
       // main.cpp makes the threads ranks.
       ModelInfo{"threadcomm", MPI_THREAD_SINGLE, true, "each thread is a rank, with a box of its own, as in pure-mpi", make_pure_mpi},
   };

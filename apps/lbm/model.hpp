@@ -87,5 +87,6 @@ std::unique_ptr<Model> make_pure_mpi(const World&);
 std::unique_ptr<Model> make_masteronly(const World&);
 std::unique_ptr<Model> make_funneled(const World&);
 std::unique_ptr<Model> make_multiple(const World&);
+std::unique_ptr<Model> make_partitioned(const World&);
 
 }  // namespace plait::lbm

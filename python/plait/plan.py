@@ -8,9 +8,9 @@ from pathlib import Path
 
 from plait.results import Row
 
-MODELS = ("pure-mpi", "masteronly", "funneled", "multiple", "threadcomm")
+MODELS = ("pure-mpi", "masteronly", "funneled", "multiple", "partitioned", "threadcomm")
 # Threads that are ranks cannot open a file together.
-WRITING = MODELS[:4]
+WRITING = MODELS[:5]
 # More are a mistake rather than a measurement.
 MOST_THREADS_A_CORE = 32
 LEAST_STEPS, GOOD_STEPS, MOST_STEPS = 20, 50, 100

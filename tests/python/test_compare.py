@@ -58,7 +58,7 @@ class StandIn:
     clock: float = 1000.0
     startup: float = 0.5
     step_ms: dict[str, float] = field(
-        default_factory=lambda: {"pure-mpi": 10, "masteronly": 12, "funneled": 9, "multiple": 11, "threadcomm": 14}
+        default_factory=lambda: {"pure-mpi": 10, "masteronly": 12, "funneled": 9, "multiple": 11, "partitioned": 13, "threadcomm": 14}
     )
     slow_oversubscribed: float = 2.0
     digests: dict[str, str] = field(default_factory=dict)
@@ -142,10 +142,12 @@ def test_writes_json_with_a_run_per_model_and_shape(place: Place):
         ("pure-mpi", 2, 1, False),
         ("multiple", 1, 2, False),
         ("masteronly", 1, 2, False),
+        ("partitioned", 1, 2, False),
         ("threadcomm", 1, 2, False),
         ("funneled", 2, 2, True),
         ("multiple", 2, 2, True),
         ("masteronly", 2, 2, True),
+        ("partitioned", 2, 2, True),
         ("threadcomm", 2, 2, True),
     ]
     for run in found["runs"]:
@@ -157,9 +159,9 @@ def test_writes_json_with_a_run_per_model_and_shape(place: Place):
 
 def test_models_run_in_turn_with_equal_steps(place: Place):
     assert place.compare(repeats=2) == 0
-    measured = place.standin.lines[9:-1]
+    measured = place.standin.lines[11:-1]
     order = [(line[0][3], line[1]) for line in measured]
-    assert order[:9] == order[9:] and len(set(order)) == 9
+    assert order[:11] == order[11:] and len(set(order)) == 11
     assert len({line[0][line[0].index("--steps") + 1] for line in measured}) == 1
     flow, processes, threads = place.standin.lines[-1]
     assert flow[3] == "funneled" and (processes, threads) == (1, 2) and "--steps" not in flow
@@ -200,7 +202,7 @@ def test_differing_digests_are_named_and_fail(place: Place, capsys):
     assert place.compare() == 1
     said = capsys.readouterr().err.splitlines()[0]
     assert "digests differ" in said and f"multiple 1 × 2: {'cd' * 16}" in said and "pure-mpi 2 × 1: abab" in said
-    assert place.json()["permeability"] is None and len(place.json()["runs"]) == 9
+    assert place.json()["permeability"] is None and len(place.json()["runs"]) == 11
 
 
 @pytest.mark.parametrize("minutes", [0.3, 0.5, 1, 5])
@@ -212,7 +214,7 @@ def test_keeps_within_the_time(place: Place, minutes: float):
 
 
 def test_slow_oversubscribed_rows_run_less_often_and_say_so(place: Place, capsys):
-    place.standin.slow_oversubscribed = 60
+    place.standin.slow_oversubscribed = 40
     start = place.standin.clock
     assert place.compare(minutes=2) == 0
     assert place.standin.clock - start <= 120
@@ -230,7 +232,7 @@ def test_hopelessly_slow_oversubscribed_rows_are_left_out_and_named(place: Place
 
 
 def test_interrupt_keeps_what_was_measured(place: Place, capsys):
-    place.standin.act = {12: KeyboardInterrupt()}
+    place.standin.act = {14: KeyboardInterrupt()}
     assert place.compare() == 130
     assert [len(run["samples"]) for run in place.json()["runs"]] == [1, 1]
     printed = capsys.readouterr()
@@ -238,7 +240,7 @@ def test_interrupt_keeps_what_was_measured(place: Place, capsys):
 
 
 def test_failing_run_shows_its_line_and_keeps_what_was_measured(place: Place, capsys):
-    place.standin.act = {11: CompletedRun(1, "", "plait-lbm: more processes than planes\n")}
+    place.standin.act = {13: CompletedRun(1, "", "plait-lbm: more processes than planes\n")}
     assert place.compare() == 1
     assert capsys.readouterr().err.splitlines()[0] == "plait compare: masteronly 1 × 2 failed: plait-lbm: more processes than planes"
     assert [run["model"] for run in place.json()["runs"]] == ["pure-mpi"]
