@@ -192,6 +192,13 @@ struct Options {
     app.add_option("--sizes", sizes, what)->delimiter(',')->check(CLI::Range(std::size_t{0}, std::size_t{1} << 30))->capture_default_str();
   }
 
+  /// Of messages that consist of numbers.
+  void check_sizes() const {
+    for (const std::size_t n : sizes) {
+      if (n == 0 || n % 8 != 0) throw Error(fmt::format("--sizes: {} is no multiple of 8", n));
+    }
+  }
+
   void describe(CLI::App& app) {
     app.add_option("-o,--out", out, "Write the figures there as JSON");
     app.add_option("--rounds", rounds, "Measure every side so many times, in turn")->check(CLI::Range(1, 100000))->capture_default_str();

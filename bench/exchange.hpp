@@ -139,7 +139,6 @@ class Exchange {
     read(p, t);
   }
 
-#if PLAIT_BENCH_PARTITIONED
   double run_partitioned(std::int64_t repeats) {
     struct Requests {
       std::vector<MPI_Request> from, to;
@@ -192,9 +191,6 @@ class Exchange {
     }
     return took;
   }
-#else
-  static double run_partitioned(std::int64_t) { return 0; }
-#endif
 
   const Team& team_;
   const Plan& plan_;

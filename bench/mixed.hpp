@@ -13,14 +13,7 @@
 #include <mpi.h>
 #include <omp.h>
 #include <plait/mpix.h>
-#if __has_include(<plait/partitioned.h>)
 #include <plait/partitioned.h>
-#define PLAIT_BENCH_PARTITIONED 1
-#elif MPI_VERSION >= 4
-#define PLAIT_BENCH_PARTITIONED 1
-#else
-#define PLAIT_BENCH_PARTITIONED 0
-#endif
 
 #include <memory>
 #include <string>
@@ -55,12 +48,6 @@ struct MixedOptions : Options {
     describe(app);
   }
 
-  void check_sizes() const {
-    for (const std::size_t n : sizes) {
-      if (n == 0 || n % 8 != 0) throw Error(fmt::format("--sizes: {} is no multiple of 8", n));
-    }
-  }
-
   void check() const {
     check_sizes();
     if (std::none_of(std::begin(kModes), std::end(kModes), [&](const NamedMode& m) { return wants(m.name); })) {
@@ -71,9 +58,7 @@ struct MixedOptions : Options {
 
 /// Why this mode cannot be measured here; empty where it can.
 inline std::string why_not(Mode mode, const Job& job) {
-  if (mode == Mode::partitioned && !PLAIT_BENCH_PARTITIONED) return "this MPI's header has no partitioned communication (MPI 4)";
-  const bool threads_call = mode == Mode::multiple || mode == Mode::partitioned;
-  if (threads_call && job.level < MPI_THREAD_MULTIPLE) return "this MPI gives no MPI_THREAD_MULTIPLE";
+  if (mode == Mode::multiple && job.level < MPI_THREAD_MULTIPLE) return "this MPI gives no MPI_THREAD_MULTIPLE";
   return {};
 }
 

@@ -179,9 +179,7 @@ class Ranks {
 };
 
 void benchmark(const Job& job, const RankOptions& o) {
-  for (const std::size_t n : o.sizes) {
-    if (n == 0 || n % 8 != 0) throw Error(fmt::format("--sizes: {} is no multiple of 8", n));
-  }
+  o.check_sizes();
   if (job.processes * std::max(1, o.threads) < 2) throw Error("needs 2 ranks or more: more processes or more threads");
   Report report("threadcomm", job, o, std::max(1, o.threads));
   const Ranks ranks(o.threads);

@@ -59,17 +59,16 @@ class Communicators {
   std::vector<MPIX_Stream> streams_;
 };
 
-/// Memory that shares no page with another buffer's.
+/// Memory of MPI_Alloc_mem, or of the heap, that shares no page with another buffer's. It has been written.
 class Buffer {
  public:
-  explicit Buffer(std::size_t bytes) : bytes_(bytes) {
-    constexpr std::size_t kPage = 4096;
-    memory_.reset(static_cast<std::byte*>(std::aligned_alloc(kPage, (bytes / kPage + 1) * kPage)));
-    if (!memory_) throw std::bad_alloc();
+  enum class From : bool { mpi, heap };
+
+  explicit Buffer(std::size_t bytes, From from = From::mpi) : bytes_(bytes), memory_(take(bytes, from), Free{from}) {
     std::memset(memory_.get(), 0, bytes);
   }
 
-  [[nodiscard]] std::byte* data() { return memory_.get(); }
+  [[nodiscard]] std::byte* data() const { return memory_.get(); }
 
   /// Bytes that differ from place to place and from seed to seed.
   void fill(std::uint64_t seed) {
@@ -78,8 +77,28 @@ class Buffer {
 
  private:
   struct Free {
-    void operator()(std::byte* p) const { std::free(p); }
+    From from;
+    void operator()(std::byte* p) const {
+      if (from == From::heap) {
+        std::free(p);
+      } else {
+        MPI_Free_mem(p);
+      }
+    }
   };
+  static std::byte* take(std::size_t bytes, From from) {
+    constexpr std::size_t kPage = 4096;
+    const std::size_t pages = (bytes / kPage + 1) * kPage;
+    void* memory = nullptr;
+    if (from == From::heap) {
+      memory = std::aligned_alloc(kPage, pages);
+    } else {
+      MPI_Alloc_mem(static_cast<MPI_Aint>(pages), MPI_INFO_NULL, static_cast<void*>(&memory));
+    }
+    if (!memory) throw std::bad_alloc();
+    return static_cast<std::byte*>(memory);
+  }
+
   std::size_t bytes_;
   std::unique_ptr<std::byte[], Free> memory_;
 };

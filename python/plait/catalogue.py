@@ -239,6 +239,16 @@ ALL = (
         extra=lambda shape: [],
     ),
     Benchmark(
+        "partitioned",
+        "one message filled by several threads: masteronly, multiple, the MPI's own partitioned calls, plait's",
+        "messages",
+        tuple(1024 << k for k in range(0, 15, 2)),
+        (1024, 16384, 262144),
+        lambda cores, quick: [Shape(2, t) for t in ([2] if quick else _doubling(max(2, cores)))],
+        processes=(2, 2),
+        sides=5,
+    ),
+    Benchmark(
         "threadcomm",
         "latency, bandwidth and collective calls of threads as ranks against processes",
         "messages",

@@ -25,7 +25,7 @@ TITLES = {
 
 
 def figures(data: Data) -> list[Figure]:
-    makers = (compare, mixed, rates, latency, ranks, passive, orthogonal, saturation, forkjoin, halo, scaling)
+    makers = (compare, mixed, rates, latency, partitioned, ranks, passive, orthogonal, saturation, forkjoin, halo, scaling)
     found = [figure for make in makers for figure in make(data) if figure.curves]
     for figure in found:
         benchmark = figure.key.split("/")[0]
@@ -125,6 +125,22 @@ def latency(data: Data) -> Iterator[Figure]:
                 bytes=True,
                 oversubscribed=any(p.oversubscribed for p in windows),
             )
+
+
+def partitioned(data: Data) -> Iterator[Figure]:
+    for shape in shapes(data.of("partitioned")):
+        points = [p for p in data.of("partitioned") if p.shape == shape]
+        yield Figure(
+            f"partitioned/{shape}",
+            f"One message filled by several threads: {shape}",
+            "Threads fill their parts, then the whole moves. masteronly and multiple by the MPI's sends, mpi-partitioned by its"
+            " partitioned calls, plait-partitioned by plait's; fill: filling alone, without a message.",
+            "bytes of the message",
+            "half a round trip, with filling (µs)",
+            curves(points, "bytes", US),
+            bytes=True,
+            oversubscribed=any(p.oversubscribed for p in points),
+        )
 
 
 def _bandwidth(points: list[Point]) -> dict[str, Curve]:

@@ -24,6 +24,7 @@ FIXED = {
         ("masteronly", "funneled", "multiple", "streams", "partitioned", "threadcomm", "pure-mpi"),
         ("mpi", "plait-ordinary", "memcpy-shared", "plait-stream", "memcpy", "", "hand-over"),
         ("mpi-single", "plait-single", "mpi-per-thread", "plait-streams", "plait-per-thread", "", "raw-ring"),
+        ("", "", "", "mpi-partitioned", "plait-partitioned", "", "fill"),
         ("processes", "", "", "", "", "threads"),
         ("alone", "", "", "progress-thread"),
     )

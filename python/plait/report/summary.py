@@ -14,7 +14,7 @@ POINT_TO_POINT = ("pingpong", "pingping", "multipingpong", "multipingping", "hal
 
 
 def sentences(data: Data) -> list[str]:
-    parts = (models, modes, rates, latency, ranks, passive, orthogonal, saturation, forkjoin, halo, scaling)
+    parts = (models, modes, rates, latency, partitioned, ranks, passive, orthogonal, saturation, forkjoin, halo, scaling)
     return [sentence for part in parts for sentence in part(data)]
 
 
@@ -153,6 +153,25 @@ def latency(data: Data) -> Iterator[str]:
             sentence = f"A message of {human(size)} to another process{where} {times}"
             sentence += "" if at["mpi"].differs(at["plait-stream"]) else ", the same within the noise"
             yield sentence + (f"; a cache line alone takes {us(at['hand-over'])}." if "hand-over" in at else ".")
+
+
+def partitioned(data: Data) -> Iterator[str]:
+    points = data.of("partitioned", "half_round_trip")
+    for shape in [s for s in shapes(points) if s.threads > 1]:
+        sides: dict[int, dict[str, Stat]] = {}
+        for p in points:
+            if p.shape == shape and p.side != "fill":
+                sides.setdefault(p.x("bytes"), {})[p.side] = p.stat
+        said = []
+        for size, at in sorted(sides.items()):
+            ours = at.pop("plait-partitioned", None)
+            if ours is None or not at:
+                continue
+            rival = min(at, key=lambda side: at[side].median)
+            verdict = f"{ratio(at[rival].median / ours.median)} as fast as" if ours.differs(at[rival]) else "the same within the noise as"
+            said.append(f"{verdict} {rival} at {human(size)}")
+        if said:
+            yield f"A message that several threads fill ({shape}), by plait's partitioned calls, is {', '.join(said)}."
 
 
 def ranks(data: Data) -> Iterator[str]:
