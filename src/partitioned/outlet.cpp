@@ -151,7 +151,7 @@ void Outlet::fill(std::uint64_t ticket, std::uint64_t begin, std::uint64_t units
   Cell& cell = shared_->cell(ticket);
   cell.begin = begin;
   cell.round = round_;
-  cell.units = static_cast<std::uint32_t>(units) | (placing ? Cell::kPlaced : 0);
+  cell.units = static_cast<std::uint32_t>(units) | (placing && units > 0 ? Cell::kPlaced : 0);
   const std::uint64_t end = std::min({begin + units, memory_.bytes, placing ? shared_->buffer_bytes : memory_.bytes});
   if (end > begin) lane::pack(memory_, begin, placing ? target_->data() + begin : shared_->data(ticket, units), end - begin);
   // release: all of the above.

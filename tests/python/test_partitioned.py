@@ -54,3 +54,9 @@ def test_communicators_of_all_makes_are_told_apart(hosts):
     """4 x 1"""
     done = run("partitioned_comms", processes=4, hosts=hosts)
     assert done.stdout == "messages on communicators of all makes: right\n"
+
+
+def test_memory_that_can_be_mapped(hosts):
+    """2 x 1; 4 x 1 on 4 nodes"""
+    done = run("alloc_mem", hosts=hosts)
+    assert done.stdout == "memory of MPI_Alloc_mem: right\n"
