@@ -6,6 +6,10 @@
 //   repeat  all phases, one after the other
 #pragma once
 
+#include <sched.h>
+
+#include <atomic>
+
 #include "mixed.hpp"
 
 namespace plait::bench {
@@ -162,34 +166,51 @@ class Exchange {
       if (!of.empty()) call(static_cast<int>(of.size()), of.data());
     };
     const auto wait = [](int n, MPI_Request* of) { return MPI_Waitall(n, of, MPI_STATUSES_IGNORE); };
+    std::atomic<std::int64_t> started{0}, have_read{0};
+    Requests* arrived = nullptr;  // the first thread has not seen that yet
     const double took = team_.inside(Mode::partitioned, repeats, [&](int t, std::int64_t r) {
       for (std::size_t i = 0; i < plan_.size(); ++i) {
         const Phase& p = plan_[i];
-#pragma omp barrier  // all have read what the next start may overwrite
+        const auto turn = r * static_cast<std::int64_t>(plan_.size()) + static_cast<std::int64_t>(i) + 1;
         if (t == 0) {
+          // All have read what the next start may overwrite.
+          until([&] { return have_read.load(std::memory_order_acquire) >= (turn - 1) * team_.threads; });
+          if (arrived) all(wait, arrived->from);
           all(MPI_Startall, phases[i].from);
           all(MPI_Startall, phases[i].to);
+          arrived = &phases[i];
+          started.store(turn, std::memory_order_release);
         }
+        until([&] { return started.load(std::memory_order_acquire) >= turn; });
         if (!p.to.empty()) {
-#pragma omp barrier
           write(p, t, r);
           for (MPI_Request& request : phases[i].to) MPI_Pready(t, request);
         }
-        if (t == 0) {
-          all(wait, phases[i].from);
-          all(wait, phases[i].to);
-        }
-        if (!p.from.empty()) {
-#pragma omp barrier
+        for (MPI_Request& request : phases[i].from) {
+          until([&] {
+            int flag = 0;
+            MPI_Parrived(request, t, &flag);
+            return flag != 0;
+          });
         }
         read(p, t);
+        have_read.fetch_add(1, std::memory_order_release);
+        if (t == 0) all(wait, phases[i].to);
       }
     });
+    if (arrived) all(wait, arrived->from);
     for (Requests& each : phases) {
       for (MPI_Request& request : each.from) MPI_Request_free(&request);
       for (MPI_Request& request : each.to) MPI_Request_free(&request);
     }
     return took;
+  }
+
+  template <class Done>
+  static void until(Done done) {
+    for (int i = 0; !done(); ++i) {
+      if (i > 100) sched_yield();
+    }
   }
 
   const Team& team_;
