@@ -286,6 +286,10 @@ class _Filter:
             if _matches(self._closing, line):
                 self._closing = None
             return b""
+        # Lines that stand for themselves may come in the midst of others.
+        if any(len(n.opening) == 1 and n.closing is None and _matches(n.opening[0], line) for n in self.noise):
+            self.hidden.append(line)
+            return b""
         self._held.append(line)
         passed = b""
         while self._held:

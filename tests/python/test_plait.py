@@ -279,6 +279,13 @@ def test_filter_lets_everything_else_through(kind, data):
     assert filtered(kind, *(data[i : i + 1] for i in range(len(data)))) == data
 
 
+def test_filter_takes_out_a_line_in_the_midst_of_a_banner():
+    banner = b"-" * 74 + b"\n"
+    cut = banner + b"[vm:1] PMIX ERROR: PMIX_ERR_UNREACH in file server.c at line 1\n"
+    cut += b"prterun detected that one or more processes exited with non-zero status,\nthus causing ...\n" + banner
+    assert filtered(mpis.OpenMpi, b"ours\n", cut, b"more\n") == b"ours\nmore\n"
+
+
 def test_filter_hands_a_progress_bar_on_at_once():
     noise = launch._Filter(mpis.OpenMpi.noise)
     assert noise.feed(b"\r[--- 10 %") == b"\r[--- 10 %"
