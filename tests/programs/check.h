@@ -12,6 +12,20 @@ static inline void check_failed(const char* what, const char* file, int line) {
 
 #define CHECK(what) ((what) ? (void)0 : check_failed(#what, __FILE__, __LINE__))
 
+static inline int class_of(int code) {
+  int c = -1;
+  MPI_Error_class(code, &c);
+  return c;
+}
+
+// A call that has to give an error of this class.
+#define GIVES(CALL, CLASS)                                                         \
+  do {                                                                             \
+    const int class_ = class_of(CALL);                                             \
+    if (class_ != (CLASS)) fprintf(stderr, "class %d, not %d: ", class_, (CLASS)); \
+    CHECK(class_ == (CLASS) && #CALL);                                             \
+  } while (0)
+
 // Bytes of message `number` from `source`.
 static inline void fill(unsigned char* at, int bytes, unsigned source, unsigned number) {
   unsigned state = source * 2654435761u + number * 2246822519u + 1;

@@ -21,18 +21,6 @@ MPI_Comm comm = MPI_COMM_NULL;
 
 void note(MPI_Comm*, int*, ...) { ++told; }
 
-int class_of(int code) {
-  int c = -1;
-  MPI_Error_class(code, &c);
-  return c;
-}
-
-#define GIVES(CALL, CLASS)                                                              \
-  do {                                                                                  \
-    const int class_ = class_of(CALL);                                                  \
-    if (class_ != (CLASS)) std::fprintf(stderr, "class %d, not %d: ", class_, (CLASS)); \
-    CHECK(class_ == (CLASS) && #CALL);                                                  \
-  } while (0)
 #define TELLS(CALL, CLASS)      \
   do {                          \
     const int before_ = told;   \

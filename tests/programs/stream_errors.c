@@ -9,19 +9,6 @@
 
 static int rank, size, told;
 
-static int class_of(int code) {
-  int class = -1;
-  MPI_Error_class(code, &class);
-  return class;
-}
-
-#define GIVES(CALL, CLASS)                                                         \
-  do {                                                                             \
-    const int class_ = class_of(CALL);                                             \
-    if (class_ != (CLASS)) fprintf(stderr, "class %d, not %d: ", class_, (CLASS)); \
-    CHECK(class_ == (CLASS) && #CALL);                                             \
-  } while (0)
-
 static void handler(MPI_Comm* comm, int* code, ...) {
   (void)comm;
   if (class_of(*code) == MPI_ERR_RANK) ++told;

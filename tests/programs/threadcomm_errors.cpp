@@ -14,19 +14,6 @@ namespace {
 
 constexpr int kThreads = 3;
 
-int class_of(int code) {
-  int c = -1;
-  MPI_Error_class(code, &c);
-  return c;
-}
-
-#define GIVES(CALL, CLASS)                                                              \
-  do {                                                                                  \
-    const int class_ = class_of(CALL);                                                  \
-    if (class_ != (CLASS)) std::fprintf(stderr, "class %d, not %d: ", class_, (CLASS)); \
-    CHECK(class_ == (CLASS) && #CALL);                                                  \
-  } while (0)
-
 void still_works(MPI_Comm comm) {
   int rank = -1;
   int size = 0;

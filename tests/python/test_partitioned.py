@@ -7,9 +7,9 @@ from plait import launch
 from programs import MPI, run
 
 
-def random_channels(processes, hosts, rounds, most, env=()):
+def random_channels(processes, hosts, rounds, most):
     seed = random.SystemRandom().randrange(1 << 32)
-    done = run("partitioned", rounds, seed, most, processes=processes, hosts=hosts, env=env)
+    done = run("partitioned", rounds, seed, most, processes=processes, hosts=hosts)
     assert done.stdout == f"{rounds} rounds on 12 channels, seed {seed}: right\n"
     assert done.stderr == ""
 
