@@ -6,8 +6,6 @@
 //   repeat  all phases, one after the other
 #pragma once
 
-#include <sched.h>
-
 #include <atomic>
 
 #include "mixed.hpp"
@@ -204,13 +202,6 @@ class Exchange {
       for (MPI_Request& request : each.to) MPI_Request_free(&request);
     }
     return took;
-  }
-
-  template <class Done>
-  static void until(Done done) {
-    for (int i = 0; !done(); ++i) {
-      if (i > 100) sched_yield();
-    }
   }
 
   const Team& team_;

@@ -134,31 +134,6 @@ class Team {
   MPI_Comm threadcomm_ = MPI_COMM_NULL;
 };
 
-/// What threads write and compare: numbers that differ from place to place and from seed to seed.
-using Number = std::int64_t;
-
-inline void fill(Number* to, std::size_t count, Number seed) {
-  for (std::size_t i = 0; i < count; ++i) to[i] = seed + static_cast<Number>(i);
-}
-
-/// 1 where the numbers are not so, else 0.
-inline std::int64_t differs(const Number* from, std::size_t count, Number seed, Number step = 1) {
-  for (std::size_t i = 0; i < count; ++i) {
-    if (from[i] != seed + step * static_cast<Number>(i)) return 1;
-  }
-  return 0;
-}
-
-/// Numbers in memory of their own pages.
-class Numbers {
- public:
-  explicit Numbers(std::size_t count) : buffer_(count * sizeof(Number)) {}
-  Number* at(std::size_t i) { return reinterpret_cast<Number*>(buffer_.data()) + i; }
-
- private:
-  Buffer buffer_;
-};
-
 /// Measures all modes at all sizes. make(mode, bytes) gives the side's run; skip(mode) why a mode is left out. Collective.
 template <class Make, class Skip>
 void measure_modes(Report& report, const Job& job, const MixedOptions& o, const std::string& quantity, Make make, Skip skip) {

@@ -74,9 +74,7 @@ class Team {
   }
   void hear(int t) {
     const std::int64_t turn = ++heard_[static_cast<std::size_t>(t)].turns;
-    for (int i = 0; announced_.load(std::memory_order_acquire) < turn; ++i) {
-      if (i > 100) sched_yield();
-    }
+    until([&] { return announced_.load(std::memory_order_acquire) >= turn; });
   }
   [[nodiscard]] int size() const { return size_; }
 
@@ -127,19 +125,6 @@ PLAIT_CALLS(Own, P, false)
 #endif
 #endif
 
-class Numbers {
- public:
-  Numbers(std::size_t count, Buffer::From from) : count_(count), buffer_(count * sizeof(std::uint64_t), from) {}
-  [[nodiscard]] std::uint64_t* data() const { return reinterpret_cast<std::uint64_t*>(buffer_.data()); }
-  [[nodiscard]] std::size_t size() const { return count_; }
-  [[nodiscard]] std::uint64_t& operator[](std::size_t i) const { return data()[i]; }
-  [[nodiscard]] std::uint64_t& back() const { return data()[count_ - 1]; }
-
- private:
-  std::size_t count_;
-  Buffer buffer_;
-};
-
 /// The two requests of an exchange.
 template <class Calls>
 struct Requests {
@@ -166,11 +151,12 @@ class Exchange {
         job_(job),
         bytes_(bytes),
         partitions_(partitions),
-        out_(bytes / sizeof(std::uint64_t), from),
-        in_(out_.size(), from),
+        count_(bytes / sizeof(Number)),
+        out_(count_, from),
+        in_(count_, from),
         comms_(static_cast<std::size_t>(threads)) {
     // A partition holds whole numbers.
-    while (partitions_ > 1 && bytes % (sizeof(std::uint64_t) * static_cast<std::size_t>(partitions_)) != 0) --partitions_;
+    while (partitions_ > 1 && bytes % (sizeof(Number) * static_cast<std::size_t>(partitions_)) != 0) --partitions_;
     for (MPI_Comm& c : comms_) MPI_Comm_dup(MPI_COMM_WORLD, &c);
   }
   Exchange(const Exchange&) = delete;
@@ -202,19 +188,19 @@ class Exchange {
   Side multiple() {
     return both_ways("multiple", [this](int t, std::int64_t trip) {
       const auto [begin, end] = part(t);
-      const int n = static_cast<int>((end - begin) * sizeof(std::uint64_t));
+      const int n = static_cast<int>((end - begin) * sizeof(Number));
       const MPI_Comm comm = comms_[static_cast<std::size_t>(t)];
-      const auto take = [&] { PMPI_Recv(in_.data() + begin, n, MPI_BYTE, other(), 0, comm, MPI_STATUS_IGNORE); };
+      const auto take = [&] { PMPI_Recv(in_.at(begin), n, MPI_BYTE, other(), 0, comm, MPI_STATUS_IGNORE); };
       if (job_.rank == 1) take();
       fill(t, trip);
-      PMPI_Send(out_.data() + begin, n, MPI_BYTE, other(), 0, comm);
+      PMPI_Send(out_.at(begin), n, MPI_BYTE, other(), 0, comm);
       if (job_.rank == 0) take();
     });
   }
 
   template <class Calls>
   Side partitioned(const std::string& name) {
-    auto r = std::make_shared<Requests<Calls>>(out_.data(), in_.data(), partitions_, bytes_, other(), comms_[0]);
+    auto r = std::make_shared<Requests<Calls>>(out_.at(0), in_.at(0), partitions_, bytes_, other(), comms_[0]);
     return both_ways(name, [this, r](int t, std::int64_t trip) {
       if constexpr (Calls::in_turn) {
         exchange_in_turn(*r, t, trip);
@@ -249,7 +235,7 @@ class Exchange {
 
   template <class Calls>
   Side late_partitioned(const std::string& name, double late) {
-    auto r = std::make_shared<Requests<Calls>>(out_.data(), in_.data(), partitions_, bytes_, other(), comms_[0]);
+    auto r = std::make_shared<Requests<Calls>>(out_.at(0), in_.at(0), partitions_, bytes_, other(), comms_[0]);
     return one_way(name, [this, r, late](int t) {
       if (job_.rank == 1) {
         if (t > 0) return;
@@ -265,23 +251,19 @@ class Exchange {
     });
   }
 
-  /// Numbers of the last message that are not as the other side has filled them in.
-  [[nodiscard]] std::int64_t wrong() const {
-    std::int64_t n = 0;
-    for (std::size_t i = 0; i < in_.size(); ++i) n += in_[i] != number(last_, i) ? 1 : 0;
-    return n;
-  }
+  /// 1 if the last message is not as the other side has filled it in, else 0.
+  [[nodiscard]] std::int64_t wrong() const { return differs(in_.at(0), count_, seed(last_)); }
 
  private:
   [[nodiscard]] int other() const { return 1 - job_.rank; }
-  void send() const { PMPI_Send(out_.data(), static_cast<int>(bytes_), MPI_BYTE, other(), 0, comms_[0]); }
-  void receive() { PMPI_Recv(in_.data(), static_cast<int>(bytes_), MPI_BYTE, other(), 0, comms_[0], MPI_STATUS_IGNORE); }
+  void send() const { PMPI_Send(out_.at(0), static_cast<int>(bytes_), MPI_BYTE, other(), 0, comms_[0]); }
+  void receive() { PMPI_Recv(in_.at(0), static_cast<int>(bytes_), MPI_BYTE, other(), 0, comms_[0], MPI_STATUS_IGNORE); }
 
   /// Partitions of a thread, and the numbers in them.
   [[nodiscard]] std::pair<int, int> mine(int t) const { return {partitions_ * t / team_.size(), partitions_ * (t + 1) / team_.size()}; }
   [[nodiscard]] std::pair<std::size_t, std::size_t> part(int t) const {
     const auto [low, high] = mine(t);
-    const std::size_t each = out_.size() / static_cast<std::size_t>(partitions_);
+    const std::size_t each = count_ / static_cast<std::size_t>(partitions_);
     return {each * static_cast<std::size_t>(low), each * static_cast<std::size_t>(high)};
   }
   template <class Calls>
@@ -302,9 +284,7 @@ class Exchange {
     }
     const auto [low, high] = mine(t);
     for (int p = low; p < high && job_.rank == 1; ++p) {
-      for (int i = 0; !Calls::arrived(p, r.receive); ++i) {
-        if (i > 100) sched_yield();
-      }
+      until([&] { return Calls::arrived(p, r.receive); });
     }
     fill(t, trip);
     ready<Calls>(t, r.send);
@@ -330,17 +310,16 @@ class Exchange {
     if (job_.rank == 0) Calls::wait(&r.receive);
   }
 
-  [[nodiscard]] static std::uint64_t number(std::int64_t trip, std::size_t i) { return static_cast<std::uint64_t>(trip) * 1000003 + i; }
+  [[nodiscard]] static Number seed(std::int64_t trip) { return trip * 1'000'003; }
   void fill(int t, std::int64_t trip) {
     const auto [begin, end] = part(t);
-    std::uint64_t* const out = out_.data();
-    for (std::size_t i = begin; i < end; ++i) out[i] = number(trip, i);
+    bench::fill(out_.at(begin), end - begin, seed(trip) + static_cast<Number>(begin));
   }
   /// The last number of the last thread's part says when that was ready.
   void fill_late(int t, double late) {
     if (t == team_.size() - 1 && late > 0) std::this_thread::sleep_for(std::chrono::duration<double>(late));
     fill(t, 0);
-    if (t == team_.size() - 1) out_.back() = std::bit_cast<std::uint64_t>(seconds());
+    if (t == team_.size() - 1) *out_.at(count_ - 1) = std::bit_cast<Number>(seconds());
   }
 
   /// `trip(thread, number)` is what a thread does for one message there and one back.
@@ -373,7 +352,7 @@ class Exchange {
                   if (t == 0) PMPI_Barrier(MPI_COMM_WORLD);
                   team_.meet();
                   trip(t);
-                  if (t == 0 && job_.rank == 1) took += seconds() - std::bit_cast<double>(in_.back());
+                  if (t == 0 && job_.rank == 1) took += seconds() - std::bit_cast<double>(*in_.at(count_ - 1));
                 }
               });
               PMPI_Bcast(&took, 1, MPI_DOUBLE, 1, MPI_COMM_WORLD);
@@ -385,6 +364,7 @@ class Exchange {
   const Job& job_;
   std::size_t bytes_;
   int partitions_;
+  std::size_t count_;  ///< numbers
   Numbers out_, in_;
   std::vector<MPI_Comm> comms_;
   std::int64_t last_ = 0;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <mpi.h>
+#include <sched.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -102,6 +103,39 @@ class Buffer {
   std::size_t bytes_;
   std::unique_ptr<std::byte[], Free> memory_;
 };
+
+/// What threads write and compare: numbers that differ from place to place and from seed to seed.
+using Number = std::int64_t;
+
+inline void fill(Number* to, std::size_t count, Number seed) {
+  for (std::size_t i = 0; i < count; ++i) to[i] = seed + static_cast<Number>(i);
+}
+
+/// 1 where the numbers are not so, else 0.
+inline std::int64_t differs(const Number* from, std::size_t count, Number seed, Number step = 1) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (from[i] != seed + step * static_cast<Number>(i)) return 1;
+  }
+  return 0;
+}
+
+/// Numbers in memory of their own pages.
+class Numbers {
+ public:
+  explicit Numbers(std::size_t count, Buffer::From from = Buffer::From::mpi) : buffer_(count * sizeof(Number), from) {}
+  [[nodiscard]] Number* at(std::size_t i) const { return reinterpret_cast<Number*>(buffer_.data()) + i; }
+
+ private:
+  Buffer buffer_;
+};
+
+/// Waits by polling, and offers the core to others after a moment.
+template <class Done>
+void until(Done done) {
+  for (int i = 0; !done(); ++i) {
+    if (i > 100) sched_yield();
+  }
+}
 
 /// Writes the message's number into its first bytes, so that every message is another.
 inline void mark(std::byte* message, std::size_t bytes, std::uint64_t number) {
