@@ -22,6 +22,11 @@ constexpr int kFirstChunkTag = 1;
 /// Between nodes, unless the program says otherwise: a message this large takes TCP about as long as ten small ones do.
 constexpr std::uint64_t kChunk = std::uint64_t{128} << 10;
 
+void give_up(const char* why) noexcept {
+  std::fprintf(stderr, "plait: %s\n", why);
+  PMPI_Abort(MPI_COMM_WORLD, 1);
+}
+
 }  // namespace
 
 Engine& Engine::get() {
@@ -190,8 +195,7 @@ int Engine::take_tags(std::uint32_t n) {
     return tag;
   }
   if (tag_limit_ - next_tag_ < static_cast<int>(n)) {
-    std::fputs("plait: the MPI has no tags left for partitioned messages between nodes; larger chunks need fewer\n", stderr);
-    PMPI_Abort(MPI_COMM_WORLD, 1);
+    give_up("the MPI has no tags left for partitioned messages between nodes; larger chunks need fewer");
   }
   const int tag = next_tag_;
   next_tag_ += static_cast<int>(n);
@@ -341,8 +345,7 @@ bool Engine::poll() noexcept try {
   const std::unique_lock guard(lock_, std::try_to_lock);
   return guard && exchange_notes();
 } catch (const std::bad_alloc&) {
-  std::fputs("plait: no memory left for partitioned messages\n", stderr);
-  PMPI_Abort(MPI_COMM_WORLD, 1);
+  give_up("no memory left for partitioned messages");
   return false;
 }
 
@@ -361,8 +364,7 @@ bool Engine::visit() noexcept try {
   }
   return (alone && exchange_notes()) || moved;
 } catch (const std::bad_alloc&) {
-  std::fputs("plait: no memory left for partitioned messages\n", stderr);
-  PMPI_Abort(MPI_COMM_WORLD, 1);
+  give_up("no memory left for partitioned messages");
   return false;
 }
 

@@ -52,7 +52,6 @@ struct Shape {
 
   [[nodiscard]] std::size_t words() const noexcept { return (std::size_t{groups} * 8 + 63) / 64 * 64; }
   [[nodiscard]] std::size_t bytes() const noexcept;
-  bool operator==(const Shape&) const = default;
 };
 
 struct ChannelMemory {  // NOLINT(clang-analyzer-optin.performance.Padding): what one side writes has lines of its own
