@@ -6,21 +6,21 @@ namespace plait {
 
 void BiasedLock::yield_to_visitor() noexcept {
   do {
-    inside_.store(false, std::memory_order_release);
+    unlock();
     while (visitor_.load(std::memory_order_acquire)) sched_yield();
-    inside_.store(true, std::memory_order_relaxed);
+    uses_.store(uses_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     owner_fence();
   } while (visitor_.load(std::memory_order_acquire));
 }
 
 bool BiasedLock::visit() noexcept {
   // relaxed: a hint that spares the barrier.
-  if (inside_.load(std::memory_order_relaxed)) return false;
+  if (is_inside(uses_.load(std::memory_order_relaxed))) return false;
   // acquire: what the last visitor did.
   if (visitor_.exchange(true, std::memory_order_acquire)) return false;
-  barrier_in_all_threads();
+  barrier_in_this_process();
   // acquire: what the owner did.
-  if (!inside_.load(std::memory_order_acquire)) return true;
+  if (!is_inside(uses_.load(std::memory_order_acquire))) return true;
   leave();
   return false;
 }

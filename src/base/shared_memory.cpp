@@ -14,6 +14,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/fatal.hpp"
+
 namespace plait {
 namespace {
 
@@ -49,72 +51,58 @@ int open_file(const RegionName& name) {
   fail("a peer's memory is another's");
 }
 
-void* map_piece(int file, std::size_t piece) {
-  void* const at =
-      mmap(nullptr, kRegionPiece, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, static_cast<off_t>(piece * kRegionPiece));
-  return at == MAP_FAILED ? nullptr : at;
-}
-
-void unmap(const std::vector<void*>& pieces) noexcept {
-  for (void* const piece : pieces) {
-    if (piece) munmap(piece, kRegionPiece);
-  }
-}
-
 }  // namespace
 
-Region::Region() : name_(make_file()) {
+RegionMap::~RegionMap() {
+  for (std::size_t i = 0; const std::atomic<std::byte*>* const piece = pieces_.find(i); ++i) {
+    if (std::byte* const at = piece->load(std::memory_order_relaxed)) munmap(at, kRegionPiece);
+  }
+  close(file_);
+}
+
+std::byte* RegionMap::map(std::size_t piece) noexcept {
+  const std::lock_guard guard(lock_);
+  std::atomic<std::byte*>* const entry = piece < pieces_.kSize ? pieces_.make(piece) : nullptr;
+  if (!entry) return nullptr;
+  if (std::byte* const known = entry->load(std::memory_order_relaxed)) return known;
+  void* const at =
+      mmap(nullptr, kRegionPiece, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_, static_cast<off_t>(piece * kRegionPiece));
+  if (at == MAP_FAILED) return nullptr;
+  entry->store(static_cast<std::byte*>(at), std::memory_order_release);
+  return static_cast<std::byte*>(at);
+}
+
+std::byte* RegionMap::map_or_end(std::size_t piece) noexcept {
+  std::byte* const at = map(piece);
+  if (!at) fatal("memory that a process of this node shares cannot be mapped: %s", std::generic_category().message(errno).c_str());
+  return at;
+}
+
+Region::Region() : name_(make_file()), map_(name_.file) {
   try {
     static_cast<void>(take(64));  // the nonce
   } catch (const std::bad_alloc&) {
-    close(name_.file);
     errno = ENOMEM;
     fail("shared memory");
   }
-}
-
-Region::~Region() {
-  unmap(pieces_);
-  close(name_.file);
 }
 
 Region::Place Region::take(std::size_t bytes) {
   bytes = (bytes + 63) / 64 * 64;
   if (bytes > kRegionPiece) throw std::bad_alloc();
   const std::lock_guard guard(lock_);
-  if (pieces_.empty() || used_ + bytes > kRegionPiece) {
-    if (ftruncate(name_.file, static_cast<off_t>((pieces_.size() + 1) * kRegionPiece)) != 0) throw std::bad_alloc();
-    void* const piece = map_piece(name_.file, pieces_.size());
-    if (!piece) throw std::bad_alloc();
-    pieces_.push_back(piece);
+  if (pieces_ == 0 || used_ + bytes > kRegionPiece) {
+    if (ftruncate(name_.file, static_cast<off_t>((pieces_ + 1) * kRegionPiece)) != 0 || !map_.map(pieces_)) throw std::bad_alloc();
+    ++pieces_;
     used_ = 0;
   }
-  const Place place{(pieces_.size() - 1) * kRegionPiece + used_, static_cast<std::byte*>(pieces_.back()) + used_};
+  const std::uint64_t offset = (pieces_ - 1) * kRegionPiece + used_;
   used_ += bytes;
   taken_ += bytes;
-  return place;
+  return {offset, map_.at(offset)};
 }
 
-void* Region::at(std::uint64_t offset) {
-  const std::lock_guard guard(lock_);
-  return static_cast<std::byte*>(pieces_[offset / kRegionPiece]) + offset % kRegionPiece;
-}
-
-PeerRegion::PeerRegion(const RegionName& name) : file_(open_file(name)) {}
-
-PeerRegion::~PeerRegion() {
-  unmap(pieces_);
-  close(file_);
-}
-
-void* PeerRegion::at(std::uint64_t offset) {
-  const std::size_t piece = offset / kRegionPiece;
-  const std::lock_guard guard(lock_);
-  if (pieces_.size() <= piece) pieces_.resize(piece + 1);
-  if (!pieces_[piece]) pieces_[piece] = map_piece(file_, piece);
-  if (!pieces_[piece]) fail("mapping a peer's memory");
-  return static_cast<std::byte*>(pieces_[piece]) + offset % kRegionPiece;
-}
+PeerRegion::PeerRegion(const RegionName& name) : name_(name), map_(open_file(name)) {}
 
 // ---- buffers of the program
 

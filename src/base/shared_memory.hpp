@@ -5,12 +5,15 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
+
+#include "base/chunked_array.hpp"
 
 namespace plait {
 
@@ -19,16 +22,47 @@ struct RegionName {
   std::int32_t pid = 0;
   std::int32_t file = -1;   ///< descriptor in that process; -1: it has no region
   std::uint64_t nonce = 0;  ///< tells it from whatever else has that number, in another namespace say
+
+  /// Tells regions of a node apart: pids do not, where there are several namespaces. Not negative.
+  [[nodiscard]] std::int32_t id() const noexcept { return static_cast<std::int32_t>(nonce & 0x7FFFFFFF); }
 };
 
 /// Regions are mapped piecewise, so that address space too follows use.
 inline constexpr std::size_t kRegionPiece = std::size_t{2} << 20;
 
+/// The pieces of a region that are mapped here. Any thread.
+class RegionMap {
+ public:
+  /// Owns the file.
+  explicit RegionMap(int file) noexcept : file_(file) {}
+  ~RegionMap();
+  RegionMap(const RegionMap&) = delete;
+  RegionMap& operator=(const RegionMap&) = delete;
+
+  /// The memory at an offset. Ends the program where the system refuses to map it. No lock, once its piece is mapped.
+  [[nodiscard]] void* at(std::uint64_t offset) noexcept {
+    const std::size_t i = offset / kRegionPiece;
+    const std::atomic<std::byte*>* const known = pieces_.find(i);
+    // acquire: none is needed of the mapping itself; it is the kernel's.
+    std::byte* const piece = known ? known->load(std::memory_order_acquire) : nullptr;
+    return (piece ? piece : map_or_end(i)) + offset % kRegionPiece;
+  }
+  /// The same of a piece, null where it cannot be mapped.
+  [[nodiscard]] std::byte* map(std::size_t piece) noexcept;
+  [[nodiscard]] int file() const noexcept { return file_; }
+
+ private:
+  [[nodiscard]] std::byte* map_or_end(std::size_t piece) noexcept;
+
+  std::mutex lock_;
+  int file_;
+  ChunkedArray<std::atomic<std::byte*>, 64, 1024> pieces_;
+};
+
 class Region {
  public:
   /// Throws std::system_error where the machine has no such memory.
   Region();
-  ~Region();
   Region(const Region&) = delete;
   Region& operator=(const Region&) = delete;
 
@@ -40,14 +74,15 @@ class Region {
   };
   /// Zeroed, aligned to 64 bytes, never given back. At most kRegionPiece. Throws std::bad_alloc. Any thread.
   [[nodiscard]] Place take(std::size_t bytes);
-  [[nodiscard]] void* at(std::uint64_t offset);
+  [[nodiscard]] RegionMap& map() noexcept { return map_; }
   /// Bytes handed out.
   [[nodiscard]] std::size_t taken() const noexcept { return taken_; }
 
  private:
   std::mutex lock_;
   RegionName name_;
-  std::vector<void*> pieces_;
+  RegionMap map_;
+  std::size_t pieces_ = 0;
   std::size_t used_ = 0;  ///< of the last piece
   std::size_t taken_ = 0;
 };
@@ -57,17 +92,13 @@ class PeerRegion {
  public:
   /// Throws std::system_error where it cannot be opened or is not the one named.
   explicit PeerRegion(const RegionName& name);
-  ~PeerRegion();
-  PeerRegion(const PeerRegion&) = delete;
-  PeerRegion& operator=(const PeerRegion&) = delete;
 
-  /// Throws std::system_error.
-  [[nodiscard]] void* at(std::uint64_t offset);
+  [[nodiscard]] const RegionName& name() const noexcept { return name_; }
+  [[nodiscard]] RegionMap& map() noexcept { return map_; }
 
  private:
-  std::mutex lock_;
-  int file_;
-  std::vector<void*> pieces_;
+  RegionName name_;
+  RegionMap map_;
 };
 
 /// Blocks of whole pages. Any thread.

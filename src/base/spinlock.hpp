@@ -1,9 +1,11 @@
 // A lock for a few instructions' work between threads that rarely meet. Never held over a call that is not ours.
 #pragma once
 
+#include <sched.h>
+
 #include <atomic>
 
-#include "base/backoff.hpp"
+#include "base/relax.hpp"
 
 namespace plait {
 
@@ -15,18 +17,25 @@ class Spinlock {
       return;
     contended();
   }
+  [[nodiscard]] bool try_lock() noexcept { return !held_.exchange(true, std::memory_order_acquire); }
   // release: what was written under the lock comes before it.
   void unlock() noexcept { held_.store(false, std::memory_order_release); }
 
  private:
   [[gnu::noinline]] void contended() noexcept {
-    Backoff backoff;  // the holder may have lost its core: yield to it
     do {
       // relaxed: only a hint when to try again; the exchange orders.
-      while (held_.load(std::memory_order_relaxed)) backoff.pause();
+      for (int i = 0; held_.load(std::memory_order_relaxed); ++i) {
+        if (i < kSpins) {
+          relax();
+        } else {
+          sched_yield();  // the holder may have lost its core
+        }
+      }
     } while (held_.exchange(true, std::memory_order_acquire));
   }
 
+  static constexpr int kSpins = 64;
   std::atomic<bool> held_{false};
 };
 

@@ -6,6 +6,7 @@
 #include "base/scratch.hpp"
 #include "base/spinlock.hpp"
 #include "base/symbol.hpp"
+#include "progress/source.hpp"
 
 namespace plait::grequest {
 namespace {
@@ -16,20 +17,29 @@ const Grequest& as_grequest(const Request& r) noexcept { return static_cast<cons
 /// All there are. Whoever walks it holds the lock and keeps only those it has claimed, for these cannot end.
 constinit Spinlock list_lock;
 constinit Grequest* first = nullptr;
-/// Freed by the program but not complete. Counted as a hint: relaxed.
-constinit std::atomic<int> orphans{0};
+/// Started, not ended, and nobody who waits polls them. Counted as a hint: relaxed.
+constinit std::atomic<int> unpolled{0};
 
 void enlist(Grequest& g) noexcept {
   const std::lock_guard guard(list_lock);
   g.after = first;
   if (first) first->before = &g;
   first = &g;
+  unpolled.fetch_add(1, std::memory_order_relaxed);
 }
 
 void delist(Grequest& g) noexcept {
   const std::lock_guard guard(list_lock);
   (g.before ? g.before->after : first) = g.after;
   if (g.after) g.after->before = g.before;
+  if (!g.polled.load(std::memory_order_relaxed)) unpolled.fetch_sub(1, std::memory_order_relaxed);
+}
+
+/// Whether nobody else has to poll it. One that is complete is never polled again.
+void set_polled(Request& r, bool here) noexcept {
+  Grequest& g = as_grequest(r);
+  if (!here && (g.bits.load(std::memory_order_relaxed) & kCompleting) != 0) return;
+  if (g.polled.exchange(here, std::memory_order_relaxed) != here) unpolled.fetch_add(here ? -1 : 1, std::memory_order_relaxed);
 }
 
 /// What MPI calls an empty status.
@@ -63,7 +73,6 @@ int end(Grequest& g) noexcept {
 }
 
 void end_orphan(Grequest& g) noexcept {
-  orphans.fetch_sub(1, std::memory_order_relaxed);
   (void)end(g);  // nobody is left to be told of errors
 }
 
@@ -97,9 +106,11 @@ void poll_claimed(Grequest& g) noexcept {
 
 // ---- the kind's functions
 
-void progress(Request& r) noexcept {
+/// Whether the program's work moves is not said: where it is polled somebody may have completed it.
+bool progress(Request& r, Round&) noexcept {
   Grequest& g = as_grequest(r);
   if (claim(g)) poll_claimed(g);
+  return true;
 }
 
 bool done(const Request& r) noexcept {
@@ -117,11 +128,9 @@ int peek(Request& r, void* status) noexcept { return query(as_grequest(r), statu
 
 int free_early(Request& r) noexcept {
   Grequest& g = as_grequest(r);
-  orphans.fetch_add(1, std::memory_order_relaxed);
   // acq_rel: whichever of this and MPI_Grequest_complete comes second ends the request and sees what the first's thread did.
   const std::uint32_t was = g.bits.fetch_or(kFreed, std::memory_order_acq_rel);
   if ((was & (kComplete | kPolling)) != kComplete) return MPI_SUCCESS;  // the last of the others ends it
-  orphans.fetch_sub(1, std::memory_order_relaxed);
   return end(g);
 }
 
@@ -177,6 +186,9 @@ constexpr RequestKind kKind{.progress = progress,
                             .free = free_early,
                             .cancel = cancel,
                             .block = block,
+                            .waiter = nullptr,
+                            .patience = &progress::kForRequests,
+                            .set_polled = set_polled,
                             .start = nullptr,
                             .communicator = [](const Request&) -> std::uint64_t { return 0; },
                             .describe = describe};
@@ -212,13 +224,36 @@ Grequest* start(const Callbacks& callbacks, void* extra) noexcept {
   return g;
 }
 
-void publish(Grequest& g) noexcept { enlist(g); }
+namespace {
+
+/// Requests that nobody waits for just now: a call that blocks, on whatever, moves them, too.
+class Unpolled final : public progress::Source {
+ public:
+  [[nodiscard]] bool pending() const noexcept override { return unpolled.load(std::memory_order_relaxed) > 0; }
+  bool try_progress() noexcept override {
+    poll_those([](const Grequest& g) { return !g.polled.load(std::memory_order_relaxed); });
+    return false;
+  }
+};
+
+}  // namespace
+
+void publish(Grequest& g) noexcept {
+  static Unpolled& source = []() -> Unpolled& {
+    auto& made = *new Unpolled;  // never destroyed: requests may outlive static objects
+    progress::add_source(made);
+    return made;
+  }();
+  static_cast<void>(source);
+  enlist(g);
+}
 
 Grequest* find(Request& r) noexcept { return r.kind == &kKind ? &as_grequest(r) : nullptr; }
 
 bool complete(Grequest& g) noexcept {
   // relaxed: hands nothing over, that comes with kComplete.
   if (g.bits.fetch_or(kCompleting, std::memory_order_relaxed) & kCompleting) return false;
+  set_polled(g, true);
   // release: the work behind the request is seen by the one that finds it complete. acquire: if this thread has to end the
   // request, it sees what the program did before it freed it. If it does not, the request may be gone after this.
   const std::uint32_t was = g.bits.fetch_or(kComplete, std::memory_order_acq_rel);
@@ -228,11 +263,6 @@ bool complete(Grequest& g) noexcept {
 
 void poll_all() noexcept {
   poll_those([](const Grequest&) { return true; });
-}
-
-void poll_orphans() noexcept {
-  if (orphans.load(std::memory_order_relaxed) <= 0) return;
-  poll_those([](const Grequest& g) { return (g.bits.load(std::memory_order_relaxed) & kFreed) != 0; });
 }
 
 }  // namespace plait::grequest

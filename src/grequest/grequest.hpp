@@ -37,7 +37,8 @@ enum Bits : std::uint32_t {
 
 struct Grequest : Request {
   std::atomic<std::uint32_t> bits{0};
-  int error = MPI_SUCCESS;  ///< the last error of poll_fn or wait_fn; of whoever polls, then of whoever ends it
+  std::atomic<bool> polled{false};  ///< somebody waits for it, and polls it
+  int error = MPI_SUCCESS;          ///< the last error of poll_fn or wait_fn; of whoever polls, then of whoever ends it
   Callbacks call{};
   void* extra = nullptr;                         ///< the program's extra_state
   MPI_Status status{};                           ///< what poll_fn has said
@@ -57,7 +58,5 @@ void publish(Grequest& g) noexcept;
 
 /// Polls every request there is once; those that other threads poll already are left to them.
 void poll_all() noexcept;
-/// Only those that the program has freed before their end: nobody waits for them.
-void poll_orphans() noexcept;
 
 }  // namespace plait::grequest

@@ -1,11 +1,12 @@
 // An endpoint: a serial context that sends and receives. Its lanes, its matching, and the work that moves its messages.
 //
-// One thread at a time uses an endpoint, in a Use; where several share it, a Use takes a lock. Others only visit it, to move
-// what is pending while its thread is elsewhere. What they touch without that is atomic: its inbox, and what lies in shared
-// memory (transport/ring.hpp).
+// One thread at a time uses an endpoint, in an EndpointGuard; where several share it, a EndpointGuard takes a lock. Others only visit it,
+// to move what is pending while its thread is elsewhere. What they touch without that is atomic: its inbox, and what lies in shared memory
+// (transport/ring.hpp).
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -15,12 +16,14 @@
 #include <vector>
 
 #include "base/biased_lock.hpp"
+#include "base/event_count.hpp"
 #include "base/list.hpp"
-#include "base/parking.hpp"
-#include "lane/context.hpp"
+#include "lane/endpoints.hpp"
+#include "lane/match_context.hpp"
 #include "lane/node.hpp"
 #include "lane/operation.hpp"
 #include "lane/task.hpp"
+#include "progress/wait.hpp"
 #include "transport/network.hpp"
 #include "transport/ring.hpp"
 
@@ -56,7 +59,7 @@ struct LaneOut {
         std::uint64_t{position} << 32 | static_cast<std::uint32_t>(kind) << transport::kKindShift | static_cast<std::uint32_t>(bytes),
         std::memory_order_release);
     __builtin_prefetch(&memory->cells[(position + transport::kAhead) % transport::kCells], 1);
-    receiver->spot.wake_if_parked();
+    receiver->event.notify();
   }
 };
 
@@ -64,12 +67,13 @@ struct LaneOut {
 struct LaneIn {
   transport::LaneMemory* memory = nullptr;
   transport::EndpointMemory* sender = nullptr;
+  RegionMap* region = nullptr;  ///< the sender's memory
   std::int32_t pid = 0;
   std::uint32_t position = 0;  ///< cells emptied
   bool same_process = false;
-  // The place of the context that the last message was for.
-  const Place* place = nullptr;
-  std::uint32_t place_of = 0;
+  // The slot of the context that the last message was for.
+  const ContextSlot* slot = nullptr;
+  std::uint32_t slot_of = 0;
 };
 
 /// What came over the network for an endpoint: a record with its payload, or the end of a transfer.
@@ -109,28 +113,23 @@ class Endpoint {
   void cancel(Operation& receive) noexcept;
 
   /// Throws away what came for a communicator that is gone.
-  void discard(Context& context) noexcept;
+  void discard(MatchContext& context) noexcept;
 
   /// One round of all there is to do; true if something moved.
   bool progress() noexcept;
   /// Is anything going on that needs this side's work to go on?
-  [[nodiscard]] bool busy() const noexcept { return !sending_.empty() || !offered_.empty() || !receiving_.empty(); }
+  [[nodiscard]] bool busy() const noexcept { return !sending_.empty() || !rendezvous_sends_.empty() || !rendezvous_receives_.empty(); }
   /// Is anything started and not complete, and no thread waits here? Any thread; what it says may be old.
-  [[nodiscard]] bool neglected() const noexcept {
-    return unfinished_.load(std::memory_order_relaxed) > 0 && !attended_.load(std::memory_order_relaxed);
+  [[nodiscard]] bool unpolled() const noexcept {
+    return unfinished_.load(std::memory_order_relaxed) > 0 && !polled_.load(std::memory_order_relaxed);
   }
-  /// A thread waits here (and will look at what comes), or has ended to.
-  void attend(bool here) noexcept { attended_.store(here, std::memory_order_relaxed); }
   /// For something that has come over the network. Any thread.
   void put_into_inbox(Arrival& arrival) noexcept;
-  /// A round of progress by a thread that is not the endpoint's; false if that is inside, or nothing moved.
-  bool visit() noexcept;
-  /// Sleeps until somebody has written to this endpoint, for so long at most.
-  void park(std::chrono::nanoseconds longest) noexcept;
-  /// Ends a park(). Any thread.
-  void wake() noexcept { memory_->spot.wake_if_parked(); }
-  /// A receive would sooner fetch than sleep.
-  [[nodiscard]] bool impatient() const noexcept { return !receiving_.empty(); }
+  /// A round of progress by a thread that is not the endpoint's; false if that is inside or has been here since the last look, or
+  /// nothing moved.
+  bool try_progress() noexcept;
+  /// Where its threads wait.
+  [[nodiscard]] progress::Waiter& waiter() noexcept { return waiter_; }
 
   /// One to use again; of whatever kind it was; what it was before is undone but for `endpoint`. Or null.
   [[nodiscard]] Operation* used_operation() noexcept {
@@ -150,7 +149,7 @@ class Endpoint {
     operation.error = Error::none;
     operation.persistent = false;
     operation.active = true;
-    Context& context = *operation.context;
+    MatchContext& context = *operation.context;
     operation.next_free = free_;
     free_ = &operation;
     if (--context.operations == 0 && context.freed) [[unlikely]]
@@ -167,8 +166,8 @@ class Endpoint {
   void add(Task& task) noexcept { tasks_.push_back(task); }
   void remove(Task& task) noexcept { tasks_.remove(task); }
 
-  /// Waits to come that had better be short of spinning; see Idle.
-  std::atomic<int> in_vain{0};
+  /// Communicators at it, also those that are freed and have operations left. While there are any it has no other user.
+  std::atomic<int> contexts{0};
 
   /// For endpoints that several threads share; others do not lock.
   bool shared = false;
@@ -182,7 +181,7 @@ class Endpoint {
   bool poll(LaneIn& lane) noexcept;
   void take_cell(LaneIn& lane, const transport::Cell& cell, std::uint32_t kind_bytes) noexcept;
   void take_message(LaneIn& lane, const transport::Cell& cell, transport::Kind kind, std::uint32_t bytes) noexcept;
-  void keep_or_drop(Context* context, LaneIn& lane, const transport::Cell& cell, transport::Kind kind, std::uint32_t bytes) noexcept;
+  void keep_or_drop(MatchContext* context, LaneIn& lane, const transport::Cell& cell, transport::Kind kind, std::uint32_t bytes) noexcept;
   static void drop(Unexpected& message) noexcept;
   static void drop_memory(Operation& operation) noexcept;
   static void release_block(LaneIn& lane, transport::Block& block) noexcept;
@@ -196,7 +195,7 @@ class Endpoint {
   void take_inbox() noexcept;
   void take_arrival(const Arrival& arrival) noexcept;
   void take_record(const transport::Record& record, const std::byte* payload) noexcept;
-  void keep_or_drop_record(Context* context, const transport::Record& record, const std::byte* payload) noexcept;
+  void keep_or_drop_record(MatchContext* context, const transport::Record& record, const std::byte* payload) noexcept;
   void take_answer(const transport::Record& record) noexcept;
   void end_transfer(Operation& operation, bool ok) noexcept;
   void accept_remote(Operation& receive, std::int32_t process, std::uint32_t operation) noexcept;
@@ -209,8 +208,8 @@ class Endpoint {
     unfinished_.store(unfinished_.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
   }
 
-  void accept(Operation& receive, LaneIn& lane, std::uint32_t source, std::int32_t tag, const transport::Offer& offer) noexcept;
-  static void copy_from_thread(Operation& receive, const transport::Offer& offer) noexcept;
+  void accept(Operation& receive, LaneIn& lane, std::uint32_t source, std::int32_t tag, const transport::Rts& offer) noexcept;
+  static void copy_from_thread(Operation& receive, const transport::Rts& offer) noexcept;
   void take_chunk(LaneIn& lane, const transport::Cell& cell, std::uint32_t bytes) noexcept;
   [[nodiscard]] bool pull(Operation& receive) noexcept;
   static void fetch(Operation& receive, std::uint64_t begin, std::uint64_t bytes) noexcept;
@@ -243,9 +242,9 @@ class Endpoint {
 
   [[nodiscard]] bool write(Operation& send) noexcept;
   [[nodiscard]] bool write_block(Operation& send, transport::Cell& cell, Blocks& blocks) noexcept;
-  [[nodiscard]] bool write_offer(Operation& send, transport::Cell& cell) noexcept;
+  [[nodiscard]] bool write_rts(Operation& send, transport::Cell& cell) noexcept;
   [[nodiscard]] bool push(Operation& send) noexcept;
-  void end_offer(Operation& send) noexcept;
+  void end_rts(Operation& send) noexcept;
   void end_send(Operation& send) noexcept;
   [[nodiscard]] bool work() noexcept;
 
@@ -253,9 +252,9 @@ class Endpoint {
   Address address_;
   std::vector<std::unique_ptr<LaneIn>> in_;
   std::unordered_map<std::uint64_t, std::unique_ptr<LaneOut>> out_;
-  std::vector<LaneOut*> sending_;                ///< lanes with waiting sends
-  List<Operation, &Operation::link> offered_;    ///< sends whose payload waits to be wanted
-  List<Operation, &Operation::link> receiving_;  ///< receives whose payload comes in chunks
+  std::vector<LaneOut*> sending_;                          ///< lanes with waiting sends
+  List<Operation, &Operation::link> rendezvous_sends_;     ///< sends whose payload waits to be wanted
+  List<Operation, &Operation::link> rendezvous_receives_;  ///< receives whose payload comes in chunks
   Blocks small_{transport::kSmallBlock, 64, 32, &LaneOut::small_blocks, true};
   Blocks large_{transport::kLargeBlock, 8, 4, &LaneOut::large_blocks, false};
   std::vector<OwnRendezvous> rendezvous_;
@@ -264,34 +263,27 @@ class Endpoint {
   List<Task, &Task::in_endpoint_> tasks_;
   int disowned_ = 0;  ///< among the unfinished
   std::atomic<int> unfinished_{0};
-  std::atomic<bool> attended_{false};     ///< a hint
-  std::atomic<Arrival*> inbox_{nullptr};  ///< a stack: the last first
+  std::atomic<bool> polled_{false};          ///< a hint: a thread waits here and will look at what comes
+  std::atomic<std::uint32_t> seen_uses_{0};  ///< of the guard, at the last look of somebody else
+  std::atomic<Arrival*> inbox_{nullptr};     ///< a stack: the last first
+
+  class Waiter final : public progress::Waiter {
+   public:
+    explicit Waiter(Endpoint& endpoint) noexcept : endpoint_(endpoint) {}
+    [[nodiscard]] EventCount* event() noexcept override { return &endpoint_.memory_->event; }
+    void set_polled(bool here) noexcept override { endpoint_.polled_.store(here, std::memory_order_relaxed); }
+    [[nodiscard]] std::chrono::nanoseconds longest() const noexcept override;
+
+   private:
+    Endpoint& endpoint_;
+  };
+  Waiter waiter_{*this};
 };
-
-/// All endpoints of this process. Any thread.
-extern std::atomic<std::size_t> endpoints_made;
-/// Lanes of theirs inside the node. relaxed: a figure for people.
-extern std::atomic<std::size_t> lanes_made;
-[[nodiscard]] inline bool endpoints_exist() noexcept { return endpoints_made.load(std::memory_order_relaxed) > 0; }
-
-/// Work of a feature that has no endpoint. Both may be called by any thread.
-struct Elsewhere {
-  bool (*neglected)() noexcept;  ///< is something started and not complete?
-  bool (*visit)() noexcept;      ///< a round of it; true if something moved
-};
-/// There is at most one, set before its first work is started. It stays.
-extern std::atomic<const Elsewhere*> elsewhere;
-/// Is there, or was there ever, anything that may have to be moved on?
-[[nodiscard]] inline bool work_exists() noexcept { return endpoints_exist() || elsewhere.load(std::memory_order_relaxed); }
-
-[[nodiscard]] bool any_neglected() noexcept;
-/// A round of those that are neglected; true if something moved.
-bool visit_neglected() noexcept;
 
 /// A thread's use of an endpoint, for the length of a call or of one round of it.
-class Use {
+class EndpointGuard {
  public:
-  explicit Use(Endpoint& endpoint) noexcept : endpoint_(endpoint) {
+  explicit EndpointGuard(Endpoint& endpoint) noexcept : endpoint_(endpoint) {
     if (endpoint.shared) [[unlikely]] {
       lock_shared();
       return;
@@ -301,7 +293,7 @@ class Use {
 #endif
     endpoint.guard.lock();
   }
-  ~Use() {
+  ~EndpointGuard() {
     if (endpoint_.shared) [[unlikely]] {
       unlock_shared();
       return;
@@ -311,8 +303,8 @@ class Use {
     endpoint_.user.store(nullptr, std::memory_order_relaxed);
 #endif
   }
-  Use(const Use&) = delete;
-  Use& operator=(const Use&) = delete;
+  EndpointGuard(const EndpointGuard&) = delete;
+  EndpointGuard& operator=(const EndpointGuard&) = delete;
 
  private:
   [[gnu::noinline]] void lock_shared() noexcept;

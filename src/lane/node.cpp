@@ -3,8 +3,6 @@
 #include <sys/uio.h>
 
 #include <cerrno>
-#include <cstdio>
-#include <cstdlib>
 #include <exception>
 
 namespace plait::lane {
@@ -15,31 +13,25 @@ Node& Node::get() {
 }
 
 bool Node::attach(const RegionName& name) noexcept {
-  if (name.pid == pid()) return name.nonce == own_.name().nonce;
+  if (name.id() == id_) return name.nonce == own_.name().nonce;
   try {
     const std::lock_guard guard(lock_);
-    std::unique_ptr<PeerRegion>& peer = peers_[name.pid];
+    std::unique_ptr<PeerRegion>& peer = peers_[name.id()];
     if (!peer) peer = std::make_unique<PeerRegion>(name);
-    return true;
+    return peer->name().nonce == name.nonce;
   } catch (const std::exception&) {
     return false;
   }
 }
 
-void* Node::at(Address address) noexcept {
-  try {
-    if (address.pid == pid()) return own_.at(address.offset);
-    PeerRegion* peer = nullptr;
-    {
-      const std::lock_guard guard(lock_);
-      peer = peers_.at(address.pid).get();
-    }
-    return peer->at(address.offset);
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "plait: the shared memory of process %d is lost: %s\n", static_cast<int>(address.pid), e.what());
-    std::abort();
-  }
+PeerRegion& Node::peer(std::int32_t region) noexcept {
+  const std::lock_guard guard(lock_);
+  return *peers_.find(region)->second;
 }
+
+RegionMap& Node::map_of(std::int32_t region) noexcept { return region == id_ ? own_.map() : peer(region).map(); }
+
+std::int32_t Node::pid_of(std::int32_t region) noexcept { return region == id_ ? own_.name().pid : peer(region).name().pid; }
 
 bool Node::read(std::int32_t pid, std::uint64_t address, std::byte* to, std::size_t bytes) noexcept {
   while (bytes > 0) {

@@ -13,7 +13,7 @@ namespace plait::lane {
 
 /// Where an endpoint's memory lies.
 struct Address {
-  std::int32_t pid = 0;
+  std::int32_t region = 0;  ///< RegionName::id
   std::uint64_t offset = 0;
 };
 
@@ -23,18 +23,25 @@ class Node {
   static Node& get();
 
   [[nodiscard]] Region& region() noexcept { return own_; }
-  [[nodiscard]] std::int32_t pid() const noexcept { return own_.name().pid; }
+  /// This process's, as addresses have it.
+  [[nodiscard]] std::int32_t region_id() const noexcept { return id_; }
 
-  /// Makes another process's memory known; false where that cannot be had.
+  /// Makes another process's memory known; false where that cannot be had, or where it is not told from another's.
   [[nodiscard]] bool attach(const RegionName& name) noexcept;
-  /// Memory of this process or one that is attached. Ends the program where the system refuses to map it.
-  [[nodiscard]] void* at(Address address) noexcept;
+  /// The memory of this process or of one that is attached. What is read again and again is better found by this.
+  [[nodiscard]] RegionMap& map_of(std::int32_t region) noexcept;
+  [[nodiscard]] void* at(Address address) noexcept { return map_of(address.region).at(address.offset); }
+  /// The pid of one that is attached.
+  [[nodiscard]] std::int32_t pid_of(std::int32_t region) noexcept;
 
   /// Reads a process's memory; false where that is not allowed or the process is gone.
   [[nodiscard]] static bool read(std::int32_t pid, std::uint64_t address, std::byte* to, std::size_t bytes) noexcept;
 
  private:
+  [[nodiscard]] PeerRegion& peer(std::int32_t region) noexcept;
+
   Region own_;
+  std::int32_t id_ = own_.name().id();
   std::mutex lock_;
   std::map<std::int32_t, std::unique_ptr<PeerRegion>> peers_;
 };

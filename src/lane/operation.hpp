@@ -13,7 +13,7 @@
 namespace plait::lane {
 
 class Endpoint;
-struct Context;
+struct MatchContext;
 struct LaneIn;
 struct LaneOut;
 
@@ -36,7 +36,7 @@ struct Operation : Request {
   std::int32_t tag = 0;
   std::int32_t to_rank = 0;  ///< send: for messages to people
   Endpoint* endpoint = nullptr;
-  Context* context = nullptr;  ///< of this side
+  MatchContext* context = nullptr;  ///< of this side
 
   Link<Operation> link;  ///< in the list of what it waits for
   /// Send: the receiver's number of the context, and this side's number in the communicator. Receive: sources

@@ -43,7 +43,7 @@ bool put(std::int32_t process, const Record& record, bool must) noexcept {
 // ---- what the thread that drives the network does; the endpoint's own takes it from there
 
 void on_record(const Record& record, const std::byte* payload) {
-  const bool back = record.kind == Record::Kind::kWanted || record.kind == Record::Kind::kMatched;
+  const bool back = record.kind == Record::Kind::kCts || record.kind == Record::Kind::kFin;
   // The sender's operation stays until it has its answer.
   Endpoint* const endpoint = back ? operation_at(record.target).endpoint : find_endpoint(record.target);
   if (!endpoint) {  // the communicator is gone
@@ -71,7 +71,7 @@ constinit const transport::Sink remote_sink{on_record, on_moved};
 void answer_remote(std::int32_t process, std::uint32_t operation) noexcept {
   if (operation == kNoAnswer) return;
   Record matched;
-  matched.kind = Record::Kind::kMatched;
+  matched.kind = Record::Kind::kFin;
   matched.target = operation;
   matched.process = transport::network()->process();
   static_cast<void>(put(process, matched, true));
@@ -91,7 +91,7 @@ void Endpoint::put_into_inbox(Arrival& arrival) noexcept {
   do arrival.next = top;
   // release: what is in the arrival.
   while (!inbox_.compare_exchange_weak(top, &arrival, std::memory_order_release, std::memory_order_relaxed));
-  memory_->spot.wake_if_parked();
+  memory_->event.notify();
 }
 
 void Endpoint::take_inbox() noexcept {
@@ -116,7 +116,7 @@ void Endpoint::take_arrival(const Arrival& arrival) noexcept {
   const Record& record = arrival.record;
   if (arrival.moved) {
     end_transfer(operation_at(record.operation), arrival.ok);
-  } else if (record.kind == Record::Kind::kWanted || record.kind == Record::Kind::kMatched) {
+  } else if (record.kind == Record::Kind::kCts || record.kind == Record::Kind::kFin) {
     take_answer(record);
   } else {
     take_record(record, payload_of(arrival));
@@ -124,13 +124,13 @@ void Endpoint::take_arrival(const Arrival& arrival) noexcept {
 }
 
 void Endpoint::take_record(const Record& record, const std::byte* payload) noexcept {
-  Context* const context = find_context(record.target);
+  MatchContext* const context = find_context(record.target);
   Operation* const receive = context ? context->take_posted(record.source, record.tag) : nullptr;
   if (!receive) {
     keep_or_drop_record(context, record, payload);
     return;
   }
-  const bool offered = record.kind == Record::Kind::kOffer;
+  const bool offered = record.kind == Record::Kind::kRts;
   meet(*receive, record.source, record.tag, offered ? record.length : record.bytes);
   if (offered) {
     accept_remote(*receive, record.process, record.operation);
@@ -142,7 +142,7 @@ void Endpoint::take_record(const Record& record, const std::byte* payload) noexc
   end_receive(*receive);
 }
 
-void Endpoint::keep_or_drop_record(Context* context, const Record& record, const std::byte* payload) noexcept {
+void Endpoint::keep_or_drop_record(MatchContext* context, const Record& record, const std::byte* payload) noexcept {
   if (!context) {
     answer_remote(record.process, record.operation);
     return;
@@ -152,7 +152,7 @@ void Endpoint::keep_or_drop_record(Context* context, const Record& record, const
   message->tag = record.tag;
   message->process = record.process;
   message->operation = record.operation;
-  message->offered = record.kind == Record::Kind::kOffer;
+  message->offered = record.kind == Record::Kind::kRts;
   message->bytes = message->offered ? record.length : record.bytes;
   if (!message->offered && record.bytes > message->small.size()) {
     message->large = std::make_unique_for_overwrite<std::byte[]>(record.bytes);
@@ -185,7 +185,7 @@ void Endpoint::accept_remote(Operation& receive, std::int32_t process, std::uint
 /// A receiver has matched a send.
 void Endpoint::take_answer(const Record& record) noexcept {
   Operation& send = operation_at(record.target);
-  if (record.kind == Record::Kind::kMatched) {
+  if (record.kind == Record::Kind::kFin) {
     end_send(send);
     return;
   }
@@ -220,7 +220,7 @@ bool Endpoint::write_record(Operation& send) noexcept {
   Network& n = *transport::network();
   const bool small = send.memory.bytes <= transport::kPacketPayload;
   Record record;
-  record.kind = !small ? Record::Kind::kOffer : send.synchronous ? Record::Kind::kSynchronous : Record::Kind::kMessage;
+  record.kind = !small ? Record::Kind::kRts : send.synchronous ? Record::Kind::kSynchronous : Record::Kind::kMessage;
   record.bytes = small ? static_cast<std::uint32_t>(send.memory.bytes) : 0;
   record.length = send.memory.bytes;
   record.target = send.remote_context;

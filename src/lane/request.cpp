@@ -11,7 +11,7 @@ constinit std::atomic<bool> requests_used{false};
 
 namespace request {
 
-constinit std::array<std::atomic<Slot*>, kMaxSlots / kChunkSlots> chunks{};
+constinit ChunkedArray<Slot, kChunkSlots, kMaxSlots / kChunkSlots> slots;
 
 namespace {
 
@@ -25,16 +25,15 @@ constinit Pool pool;
 
 bool grow() noexcept {
   if (pool.made == kMaxSlots) return false;
-  auto* const chunk = new (std::nothrow) Slot[kChunkSlots];
-  if (!chunk) return false;
-  for (std::uint32_t i = kChunkSlots; i-- > 0;) {
-    auto* const r = new (&chunk[i]) Request;
-    r->slot = pool.made + i;
-    r->next_free = pool.free;
-    pool.free = r;
-  }
-  // release: who has a handle into the chunk sees what was made of it.
-  chunks[pool.made / kChunkSlots].store(chunk, std::memory_order_release);
+  const auto chain = [](Slot* chunk) {
+    for (std::uint32_t i = kChunkSlots; i-- > 0;) {
+      auto* const r = new (&chunk[i]) Request;
+      r->slot = pool.made + i;
+      r->next_free = pool.free;
+      pool.free = r;
+    }
+  };
+  if (!slots.make(pool.made, chain)) return false;
   pool.made += kChunkSlots;
   // relaxed: the handle travels by means of the program's that order this before its use.
   requests_used.store(true, std::memory_order_relaxed);

@@ -8,6 +8,7 @@
 // be called by several.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -17,15 +18,39 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/chunked_array.hpp"
+#include "progress/wait.hpp"
+
 namespace plait {
 
 struct Request;
 
+/// One round of a call over its requests: what several of them share is moved once.
+class Round {
+ public:
+  /// Is this met for the first time in the round?
+  [[nodiscard]] bool first(const void* shared) noexcept {
+    if (shared == last_) return false;
+    last_ = shared;
+    const auto end = met_.begin() + static_cast<std::ptrdiff_t>(count_);
+    if (std::find(met_.begin(), end, shared) != end) return false;
+    if (count_ < met_.size()) met_[count_++] = shared;
+    return true;
+  }
+
+  bool driven = false;  ///< the network has been
+
+ private:
+  const void* last_ = nullptr;
+  std::array<const void*, 8> met_{};
+  std::size_t count_ = 0;
+};
+
 /// What a kind of request can do. Errors are MPI error classes or codes; 0 is success. `status` is an MPI_Status*, or null
 /// where the program wants none; its MPI_ERROR is left to the caller.
 struct RequestKind {
-  /// One round of work that may complete the request.
-  void (*progress)(Request&);
+  /// One round of work that may complete the request; true if something moved.
+  bool (*progress)(Request&, Round& round);
   /// May it be retired? After a true answer it stays so.
   bool (*done)(const Request&);
   /// Ends a request that is done: writes its status and gives back its memory. Returns its error.
@@ -35,9 +60,14 @@ struct RequestKind {
   /// The program has no more use for it, done or not.
   int (*free)(Request&);
   int (*cancel)(Request&);
-  /// Blocks for some time until one of these, all that a call waits for, may be done; false where they have no way to do
-  /// so together. Null: the kind never has.
+  /// Blocks in a way of the program's for some time until one of these, all that a call waits for, may be done; false where they
+  /// have no way to do so together. Null: the kind never has.
   bool (*block)(std::span<Request*>, double seconds);
+  /// Where a thread waits for one. Null: nothing notifies it.
+  progress::Waiter* (*waiter)(Request&);
+  const progress::Patience* patience;
+  /// A thread waits for it and makes its rounds, or has ended to. Null: nobody has to know.
+  void (*set_polled)(Request&, bool here);
   /// Starts a persistent one again. Null: the kind has none.
   int (*start)(Request&);
   /// The communicator whose error handler is told, as a number; 0: that of calls without one.
@@ -68,18 +98,13 @@ inline constexpr std::uint32_t kChunkSlots = 1024;
 struct alignas(64) Slot {
   std::byte bytes[kSlotBytes];
 };
-/// Chunk c holds the slots from c * kChunkSlots on.
-extern std::array<std::atomic<Slot*>, kMaxSlots / kChunkSlots> chunks;
+extern ChunkedArray<Slot, kChunkSlots, kMaxSlots / kChunkSlots> slots;
 
 /// A free slot, null when there is no memory. What it held before is undefined but for Request::slot.
 [[nodiscard]] Request* take_slot() noexcept;
 void give_slot(Request& r) noexcept;
 /// The request in a slot that is in use.
-[[nodiscard]] inline Request& in_slot(std::uint32_t slot) noexcept {
-  // acquire: the slots as they were made.
-  Slot* const chunk = chunks[slot / kChunkSlots].load(std::memory_order_acquire);
-  return *reinterpret_cast<Request*>(&chunk[slot % kChunkSlots]);
-}
+[[nodiscard]] inline Request& in_slot(std::uint32_t slot) noexcept { return *reinterpret_cast<Request*>(&slots[slot]); }
 
 /// A new object of a kind of request; null when there is no memory.
 template <class T, class... Arguments>

@@ -5,7 +5,8 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "base/gate.hpp"
+#include "base/error.hpp"
+#include "base/mpi_lock.hpp"
 #include "contents.hpp"
 #include "flatten.hpp"
 
@@ -107,7 +108,7 @@ Shared make(MPI_Datatype datatype) {
 
 std::shared_ptr<const Layout> layout_of(MPI_Datatype datatype) {
   if (datatype == MPI_DATATYPE_NULL) throw MPIError{MPI_ERR_TYPE, false};
-  const Gate gate;
+  const MpiLock gate;
   if (Shared layout = kept_with(datatype)) return layout;
   return is_predefined(combiner_of(datatype)) ? predefined(datatype) : make(datatype);
 }

@@ -1,5 +1,7 @@
 #include "contents.hpp"
 
+#include "base/error.hpp"
+
 namespace plait::layout {
 namespace {
 

@@ -9,22 +9,6 @@
 
 namespace plait::layout {
 
-/// Carried up to the exported function, which hands it to the error handler unless the MPI underneath already has.
-struct MPIError {
-  int code;
-  bool reported;
-};
-
-/// For what a call of the MPI underneath returns.
-inline void check(int code) {
-  if (code != MPI_SUCCESS) throw MPIError{code, true};
-}
-
-/// For what plait has checked itself.
-inline void require(bool holds, int error_class) {
-  if (!holds) throw MPIError{error_class, false};
-}
-
 /// The arguments of the call that made a datatype. Arguments of one sort are read in the order of the standard's
 /// tables (MPI-4.1, 5.1.13).
 class Contents {

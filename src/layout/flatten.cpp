@@ -4,6 +4,7 @@
 #include <deque>
 #include <unordered_map>
 
+#include "base/error.hpp"
 #include "contents.hpp"
 
 namespace plait::layout {

@@ -2,28 +2,28 @@
 // rank has its attributes; names and error handlers are the handle's, which the threads of a process share.
 #include "threadcomm/attribute.hpp"
 
+#include "base/mpi_lock.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/threads.hpp"
-#include "transport/packets.hpp"
 
 #pragma GCC visibility push(default)
 
-using plait::Gate;
+using plait::MpiLock;
+using plait::require;
 using plait::mpi::on;
-using plait::mpi::require;
 using plait::mpi::threads;
-using plait::stream::Communicator;
+using plait::p2p::Communicator;
 using plait::threadcomm::rank_of;
 
 extern "C" int MPI_Comm_create_keyval(MPI_Comm_copy_attr_function* copy, MPI_Comm_delete_attr_function* remove, int* keyval, void* extra) {
-  const Gate gate;
+  const MpiLock gate;
   const int error = PMPI_Comm_create_keyval(copy, remove, keyval, extra);
   if (error != MPI_SUCCESS) return error;
   return plait::mpi::guarded([&] { plait::threadcomm::remember_keyval(*keyval, copy, remove, extra); });
 }
 
 extern "C" int MPI_Comm_free_keyval(int* keyval) {
-  const Gate gate;
+  const MpiLock gate;
   return PMPI_Comm_free_keyval(keyval);
 }
 
@@ -43,9 +43,8 @@ extern "C" int MPI_Comm_get_attr(MPI_Comm comm, int keyval, void* value, int* fo
     *found = 1;
     return MPI_SUCCESS;
   }
-  // What the MPI itself says of it, and what came from the parent of MPIX_Threadcomm_init.
-  const Gate gate;
-  return PMPI_Comm_get_attr(comm, keyval, value, found);
+  const MpiLock lock;
+  return PMPI_Comm_get_attr(c->locals.empty() ? comm : rank_of(*c).process->attributes_of, keyval, value, found);
 }
 
 extern "C" int MPI_Comm_delete_attr(MPI_Comm comm, int keyval) {
@@ -57,7 +56,7 @@ extern "C" int MPI_Comm_delete_attr(MPI_Comm comm, int keyval) {
 /// The MPI's own, one thread at a time.
 #define PLAIT_GATED(NAME, PARAMETERS, ARGUMENTS) \
   extern "C" int MPI_##NAME PARAMETERS {         \
-    const Gate gate;                             \
+    const MpiLock gate;                          \
     return PMPI_##NAME ARGUMENTS;                \
   }
 

@@ -8,6 +8,7 @@
 #include "base/scratch.hpp"
 #include "mpi/error.hpp"
 #include "mpi/handle.hpp"
+#include "mpi/waiting.hpp"
 
 namespace plait::mpi {
 
@@ -16,7 +17,7 @@ struct Ours {
   int index;  ///< in the program's array
 };
 
-class Batch {
+class Batch final : public Pending {
  public:
   /// Throws MPIError{MPI_ERR_REQUEST} where a handle is of a request that has ended.
   Batch(int count, const MPI_Request* requests, bool statuses)
@@ -45,32 +46,34 @@ class Batch {
         places_[m++] = i;
       }
     }
-    ours = all_ours_.first(n);
-    natives = all_natives_.first(m);
+    left = all_ours_.first(n);
+    their = all_natives_.first(m);
   }
 
   bool any_inactive = false;  ///< persistent requests of plait's that were not started: they are in none of the two
-  std::span<Ours> ours;       ///< those left: `drop` takes out one that has ended
-  std::span<MPI_Request> natives;
+  std::span<Ours> left;       ///< of plait's: `drop` takes out one that has ended
+  std::span<MPI_Request> their;
 
   void drop(std::size_t at) {
-    ours[at] = ours.back();
-    ours = ours.first(ours.size() - 1);
+    left[at] = left.back();
+    left = left.first(left.size() - 1);
   }
-  [[nodiscard]] int native_count() const { return static_cast<int>(natives.size()); }
+  [[nodiscard]] int native_count() const noexcept { return static_cast<int>(their.size()); }
   /// Where in the program's array a native stands.
   [[nodiscard]] int place(int native) const { return places_[static_cast<std::size_t>(native)]; }
   [[nodiscard]] int* native_indices() { return native_indices_.data(); }
   [[nodiscard]] MPI_Status* native_statuses() { return native_statuses_; }
   /// The natives as the MPI has left them, back to the program.
   void put_back(MPI_Request* requests) const {
-    for (std::size_t i = 0; i < natives.size(); ++i) requests[places_[i]] = natives[i];
+    for (std::size_t i = 0; i < their.size(); ++i) requests[places_[i]] = their[i];
   }
-  /// Those of plait's that are left.
-  [[nodiscard]] std::span<Request*> pointers() {
-    for (std::size_t i = 0; i < ours.size(); ++i) pointers_[i] = ours[i].request;
-    return pointers_.first(ours.size());
+
+  // As Pending has them.
+  [[nodiscard]] std::span<Request*> ours() noexcept override {
+    for (std::size_t i = 0; i < left.size(); ++i) pointers_[i] = left[i].request;
+    return pointers_.first(left.size());
   }
+  [[nodiscard]] int natives() const noexcept override { return native_count(); }
 
  private:
   static std::size_t size(int count) { return static_cast<std::size_t>(count); }

@@ -63,7 +63,7 @@ PLAIT_BLOCKING(Win_flush_local_all, (MPI_Win w), (w))
     if (const int no = refused(c); no != MPI_SUCCESS) return no; \
     const Blocking blocking;                                     \
     const int error = PMPI_##NAME ARGUMENTS;                     \
-    if (error == MPI_SUCCESS) plait::stream::count_windows(1);   \
+    if (error == MPI_SUCCESS) plait::progress::count_windows(1); \
     return error;                                                \
   }
 
@@ -84,7 +84,7 @@ PLAIT_MAKES_WINDOW(Win_allocate_shared_c, (MPI_Aint n, MPI_Aint unit, MPI_Info i
 extern "C" int MPI_Win_free(MPI_Win* w) {
   const Blocking blocking;
   const int error = PMPI_Win_free(w);
-  if (error == MPI_SUCCESS) plait::stream::count_windows(-1);
+  if (error == MPI_SUCCESS) plait::progress::count_windows(-1);
   return error;
 }
 

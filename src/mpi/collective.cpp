@@ -22,8 +22,8 @@ using plait::threadcomm::rank_of;
 /// mpi/collective.hpp.
 #define PLAIT_COLLECTIVE(NAME, INAME, S, OURS, PARAMETERS, ARGUMENTS)                                                             \
   extern "C" int MPI_##NAME##S(PLAIT_LIST PARAMETERS, MPI_Comm comm) {                                                            \
-    if (plait::stream::Communicator* const c = threads(comm)) {                                                                   \
-      const plait::stream::Call call{"MPI_" #NAME #S, __builtin_return_address(0)};                                               \
+    if (plait::p2p::Communicator* const c = threads(comm)) {                                                                      \
+      const plait::p2p::Call call{"MPI_" #NAME #S, __builtin_return_address(0)};                                                  \
       return on_returning(comm, [&] {                                                                                             \
         Rank& rank = rank_of(*c);                                                                                                 \
         return plait::threadcomm::run(rank, call, plait::mpi::collective::OURS(rank, PLAIT_LIST ARGUMENTS));                      \
@@ -33,7 +33,7 @@ using plait::threadcomm::rank_of;
     return PMPI_##NAME##S(PLAIT_LIST ARGUMENTS, comm);                                                                            \
   }                                                                                                                               \
   extern "C" int MPI_##INAME##S(PLAIT_LIST PARAMETERS, MPI_Comm comm, MPI_Request* request) {                                     \
-    plait::stream::Communicator* const c = threads(comm);                                                                         \
+    plait::p2p::Communicator* const c = threads(comm);                                                                            \
     if (!c) return PMPI_##INAME##S(PLAIT_LIST ARGUMENTS, comm, request);                                                          \
     return on(comm, [&] {                                                                                                         \
       Rank& rank = rank_of(*c);                                                                                                   \
@@ -42,8 +42,8 @@ using plait::threadcomm::rank_of;
   }
 
 extern "C" int MPI_Barrier(MPI_Comm comm) {
-  if (plait::stream::Communicator* const c = threads(comm)) {
-    const plait::stream::Call call{"MPI_Barrier", __builtin_return_address(0)};
+  if (plait::p2p::Communicator* const c = threads(comm)) {
+    const plait::p2p::Call call{"MPI_Barrier", __builtin_return_address(0)};
     return on_returning(comm, [&] {
       Rank& rank = rank_of(*c);
       return plait::threadcomm::run(rank, call, plait::mpi::collective::Barrier(rank));
@@ -54,7 +54,7 @@ extern "C" int MPI_Barrier(MPI_Comm comm) {
 }
 
 extern "C" int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
-  plait::stream::Communicator* const c = threads(comm);
+  plait::p2p::Communicator* const c = threads(comm);
   if (!c) return PMPI_Ibarrier(comm, request);
   return on(comm, [&] {
     Rank& rank = rank_of(*c);

@@ -12,7 +12,7 @@
 
 namespace plait::mpi::collective {
 
-using stream::memory_of;
+using p2p::memory_of;
 using threadcomm::Blocks;
 using threadcomm::Collective;
 using threadcomm::Rank;
@@ -65,7 +65,7 @@ inline lane::Memory unless_in_place(const void* at, MPI_Count count, MPI_Datatyp
 
 struct MakeBarrier {
   threadcomm::Steps operator()(Collective& c) const { return threadcomm::barrier(c); }
-  bool by_team(Rank& rank, stream::Call call) const { return threadcomm::barrier_by_team(rank, call); }
+  bool by_team(Rank& rank, p2p::Call call) const { return threadcomm::barrier_by_team(rank, call); }
 };
 inline MakeBarrier Barrier(Rank&) { return {}; }
 
@@ -73,7 +73,7 @@ struct MakeBcast {
   lane::Memory data;
   int root;
   threadcomm::Steps operator()(Collective& c) const { return threadcomm::broadcast(c, data, root); }
-  bool by_team(Rank& rank, stream::Call call) const { return threadcomm::broadcast_by_team(rank, data, root, call); }
+  bool by_team(Rank& rank, p2p::Call call) const { return threadcomm::broadcast_by_team(rank, data, root, call); }
 };
 inline MakeBcast Bcast(Rank& rank, void* buf, MPI_Count n, MPI_Datatype t, int root) {
   check_root(rank, root);
@@ -117,7 +117,7 @@ struct MakeAllgather {
   Blocks all;
   bool in_place;
   threadcomm::Steps operator()(Collective& c) const { return threadcomm::allgather(c, mine, all, in_place); }
-  bool by_team(Rank& rank, stream::Call call) const { return threadcomm::allgather_by_team(rank, mine, all, in_place, call); }
+  bool by_team(Rank& rank, p2p::Call call) const { return threadcomm::allgather_by_team(rank, mine, all, in_place, call); }
 };
 inline MakeAllgather allgather(const void* s, MPI_Count sn, MPI_Datatype st, Blocks all) {
   return {unless_in_place(s, sn, st), all, s == MPI_IN_PLACE};
@@ -134,7 +134,7 @@ struct MakeAlltoall {
   Blocks from, to;
   bool in_place;
   threadcomm::Steps operator()(Collective& c) const { return threadcomm::alltoall(c, from, to, in_place); }
-  bool by_team(Rank& rank, stream::Call call) const { return threadcomm::alltoall_by_team(rank, from, to, in_place, call); }
+  bool by_team(Rank& rank, p2p::Call call) const { return threadcomm::alltoall_by_team(rank, from, to, in_place, call); }
 };
 inline MakeAlltoall alltoall(Blocks from, Blocks to, bool in_place) { return {from, to, in_place}; }
 inline auto Alltoall(Rank&, const void* s, MPI_Count sn, MPI_Datatype st, void* r, MPI_Count rn, MPI_Datatype rt) {
@@ -165,7 +165,7 @@ struct MakeReduce {
   Reduction all;
   int root;
   threadcomm::Steps operator()(Collective& c) const { return threadcomm::reduce(c, all, root); }
-  bool by_team(Rank& rank, stream::Call call) const { return threadcomm::reduce_by_team(rank, all, root, call); }
+  bool by_team(Rank& rank, p2p::Call call) const { return threadcomm::reduce_by_team(rank, all, root, call); }
 };
 inline MakeReduce Reduce(Rank& rank, const void* s, void* r, MPI_Count n, MPI_Datatype t, MPI_Op op, int root) {
   check_root(rank, root);
@@ -175,7 +175,7 @@ inline MakeReduce Reduce(Rank& rank, const void* s, void* r, MPI_Count n, MPI_Da
 struct MakeAllreduce {
   Reduction all;
   threadcomm::Steps operator()(Collective& c) const { return threadcomm::allreduce(c, all); }
-  bool by_team(Rank& rank, stream::Call call) const { return threadcomm::allreduce_by_team(rank, all, call); }
+  bool by_team(Rank& rank, p2p::Call call) const { return threadcomm::allreduce_by_team(rank, all, call); }
 };
 inline MakeAllreduce Allreduce(Rank&, const void* s, void* r, MPI_Count n, MPI_Datatype t, MPI_Op op) {
   return {reduction(s, r, n, t, op)};

@@ -6,16 +6,17 @@
 #include "mpi/naming.hpp"
 #include "mpi/native.hpp"
 #include "mpi/threads.hpp"
+#include "p2p/communicator.hpp"
 #include "stream/stream.hpp"
 #include "threadcomm/attribute.hpp"
 
 namespace plait::mpi {
 namespace {
 
-using stream::Communicator;
+using p2p::Communicator;
 
 /// A duplicate keeps the streams, or the threads.
-void duplicate(Communicator& c, MPI_Comm* newcomm, stream::Call call) {
+void duplicate(Communicator& c, MPI_Comm* newcomm, p2p::Call call) {
   require(newcomm, MPI_ERR_ARG);
   if (threadcomm::is_threadcomm(c)) {
     threadcomm::Rank& rank = threadcomm::rank_of(c);
@@ -26,12 +27,12 @@ void duplicate(Communicator& c, MPI_Comm* newcomm, stream::Call call) {
   }
   std::vector<int> streams;
   streams.reserve(c.locals.size());
-  for (const stream::Local& l : c.locals) streams.push_back(l.stream);
+  for (const p2p::LocalEndpoint& l : c.locals) streams.push_back(l.stream);
   *newcomm = stream::create_communicator(c.handle, streams, c.multiplex);
 }
 
 int release(MPI_Comm* comm, int (*native)(MPI_Comm*)) {
-  Communicator* const c = comm ? stream::find_communicator(*comm) : nullptr;
+  Communicator* const c = comm ? p2p::find_communicator(*comm) : nullptr;
   if (c && threadcomm::is_threadcomm(*c)) {
     return on(*comm, [&] {
       threadcomm::Rank& rank = threadcomm::rank_of(*c);
@@ -40,7 +41,7 @@ int release(MPI_Comm* comm, int (*native)(MPI_Comm*)) {
       *comm = MPI_COMM_NULL;
     });
   }
-  if (c) stream::destroy_communicator(*c);
+  if (c) p2p::destroy_communicator(*c);
   return native(comm);
 }
 
@@ -52,9 +53,9 @@ int release(MPI_Comm* comm, int (*native)(MPI_Comm*)) {
 using plait::mpi::handle_of;
 using plait::mpi::on;
 using plait::mpi::threads;
-using plait::stream::Call;
-using plait::stream::Communicator;
-using plait::stream::find_communicator;
+using plait::p2p::Call;
+using plait::p2p::Communicator;
+using plait::p2p::find_communicator;
 using plait::threadcomm::rank_of;
 
 #define PLAIT_CALLER __builtin_return_address(0)
@@ -76,7 +77,7 @@ extern "C" int MPI_Comm_compare(MPI_Comm one, MPI_Comm other, int* result) {
   Communicator* const b = threads(other);
   if (!a && !b) return PMPI_Comm_compare(one, other, result);
   return on(one, [&] {
-    plait::mpi::require(result, MPI_ERR_ARG);
+    plait::require(result, MPI_ERR_ARG);
     *result = a && b ? plait::threadcomm::compare(rank_of(*a), rank_of(*b)) : MPI_UNEQUAL;
   });
 }
@@ -94,7 +95,7 @@ extern "C" int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* ne
   const Call call{"MPI_Comm_dup_with_info", PLAIT_CALLER};
   return on(comm, [&] {
     plait::mpi::duplicate(*c, newcomm, call);
-    if (!plait::threadcomm::is_threadcomm(*c)) plait::layout::check(PMPI_Comm_set_info(*newcomm, info));
+    if (!plait::threadcomm::is_threadcomm(*c)) plait::check(PMPI_Comm_set_info(*newcomm, info));
   });
 }
 
@@ -115,7 +116,7 @@ extern "C" int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newco
   if (!c) return plait::mpi::naming_child(comm, newcomm, [&] { return PMPI_Comm_split(comm, color, key, newcomm); });
   const Call call{"MPI_Comm_split", PLAIT_CALLER};
   return on(comm, [&] {
-    plait::mpi::require(newcomm && (color >= 0 || color == MPI_UNDEFINED), MPI_ERR_ARG);
+    plait::require(newcomm && (color >= 0 || color == MPI_UNDEFINED), MPI_ERR_ARG);
     *newcomm = handle_of(plait::threadcomm::split(rank_of(*c), color, key, call));
   });
 }
@@ -125,8 +126,8 @@ extern "C" int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info in
   if (!c) return plait::mpi::naming_child(comm, newcomm, [&] { return PMPI_Comm_split_type(comm, type, key, info, newcomm); });
   const Call call{"MPI_Comm_split_type", PLAIT_CALLER};
   return on(comm, [&] {
-    plait::mpi::require(newcomm, MPI_ERR_ARG);
-    plait::mpi::require(type == MPI_COMM_TYPE_SHARED || type == MPI_UNDEFINED, MPI_ERR_UNSUPPORTED_OPERATION);
+    plait::require(newcomm, MPI_ERR_ARG);
+    plait::require(type == MPI_COMM_TYPE_SHARED || type == MPI_UNDEFINED, MPI_ERR_UNSUPPORTED_OPERATION);
     *newcomm = handle_of(plait::threadcomm::split_by_node(rank_of(*c), type == MPI_UNDEFINED, key, call));
   });
 }

@@ -5,8 +5,8 @@
 
 #include "mpi/error.hpp"
 #include "mpi/handle.hpp"
-#include "stream/handle_bits.hpp"
-#include "stream/message.hpp"
+#include "p2p/handle_bits.hpp"
+#include "p2p/message.hpp"
 
 namespace plait::mpi {
 
@@ -17,7 +17,7 @@ inline int report_on(MPI_Comm comm, int code) noexcept {
   return code;
 }
 inline int report_on(std::uint64_t comm, int code) noexcept {
-  return report_on(comm ? stream::from_bits<MPI_Comm>(comm) : MPI_COMM_NULL, code);
+  return report_on(comm ? p2p::from_bits<MPI_Comm>(comm) : MPI_COMM_NULL, code);
 }
 
 /// Runs a body that returns an error; what it throws becomes one.
@@ -44,7 +44,7 @@ int on(MPI_Comm comm, Body body) noexcept {
 
 /// A handle for a matched message; that of MPI_PROC_NULL is the MPI's own.
 inline MPI_Message message_handle(const Request& r) noexcept {
-  return stream::is_message(r) ? HandleBits<MPI_Message>::handle(r) : MPI_MESSAGE_NO_PROC;
+  return p2p::is_message(r) ? HandleBits<MPI_Message>::handle(r) : MPI_MESSAGE_NO_PROC;
 }
 inline Request* our_message(MPI_Message h) noexcept {
   return HandleBits<MPI_Message>::ours(h) ? &HandleBits<MPI_Message>::request(h) : nullptr;

@@ -58,7 +58,7 @@ void retire_into(Request& r, MPI_Request* handle, MPI_Status* status, Outcome& o
 
 /// What a call on many says of one that was null, inactive or complete from its start.
 void end_empty(MPI_Status* status) noexcept {
-  stream::set_empty(status);
+  p2p::set_empty(status);
   status->MPI_ERROR = MPI_SUCCESS;
 }
 
@@ -82,19 +82,21 @@ void take_native_statuses(Batch& batch, MPI_Status* statuses) {
 // ---- one
 
 int wait_one(MPI_Request* request, MPI_Status* status, const void* caller) {
-  Request* r = ours(*request);
+  Request* const r = ours(*request);
   require(r->kind, MPI_ERR_REQUEST);
-  if (lane::Operation* const o = stream::as_operation(*r); o && o->active) {
+  if (lane::Operation* const o = p2p::as_operation(*r); o && o->active) {
     const std::uint64_t comm = r->kind->communicator(*r);
     const bool stays = o->persistent;
-    const int error = stream::wait(*o, one(status), {"MPI_Wait", caller});
+    const int error = p2p::wait(*o, one(status), {"MPI_Wait", caller});
     if (!stays) *request = MPI_REQUEST_NULL;
     return report_on(comm, error);
   }
   if (!advance(*r)) {
-    Waiting waiting("MPI_Wait", caller, 1);
-    do waiting.pause({&r, 1}, 0);
-    while (!advance(*r));
+    Single pending(*r);
+    Waiting waiting(pending, "MPI_Wait", caller, 1);
+    const auto ended = [&] { return advance(*r); };
+    do waiting.pause(ended);
+    while (!ended());
   }
   return retire_alone(*r, request, one(status));
 }
@@ -112,7 +114,9 @@ int get_status_one(MPI_Request request, int* flag, MPI_Status* status) {
   Request& r = *ours(request);
   require(r.kind, MPI_ERR_REQUEST);
   *flag = advance(r);
-  return *flag ? report(r.kind->peek(r, one(status))) : MPI_SUCCESS;
+  if (*flag) return report_on(r.kind->communicator(r), r.kind->peek(r, one(status)));
+  move_rest();
+  return MPI_SUCCESS;
 }
 
 // ---- all
@@ -125,17 +129,17 @@ int retire_front(int count, MPI_Request* requests, MPI_Status* statuses, Outcome
     if (requests[i] != MPI_REQUEST_NULL) {
       Request* const r = ours(requests[i]);
       if (!r) break;
-      if (lane::Operation* const o = stream::as_operation(*r)) {
+      if (lane::Operation* const o = p2p::as_operation(*r)) {
         if (!o->active || !o->complete.load(std::memory_order_acquire)) break;
         const std::uint64_t comm = o->context->handle;
         if (!o->persistent) requests[i] = MPI_REQUEST_NULL;
-        const int error = stream::retire(*o, status);
+        const int error = p2p::retire(*o, status);
         if (status) status->MPI_ERROR = error;
         if (error != MPI_SUCCESS) [[unlikely]]
           outcome.take(comm);
         continue;
       }
-      if (!stream::is_completed(*r)) break;
+      if (!p2p::is_completed(*r)) break;
       requests[i] = MPI_REQUEST_NULL;
     }
     if (status) end_empty(status);
@@ -150,8 +154,8 @@ bool of_one_endpoint(int count, const MPI_Request* requests) noexcept {
     if (requests[i] == MPI_REQUEST_NULL) continue;
     Request* const r = ours(requests[i]);
     if (!r) return false;
-    if (stream::is_completed(*r)) continue;
-    const lane::Operation* const o = stream::as_operation(*r);
+    if (p2p::is_completed(*r)) continue;
+    const lane::Operation* const o = p2p::as_operation(*r);
     if (!o || !o->active || (endpoint && o->endpoint != endpoint)) return false;
     endpoint = o->endpoint;
   }
@@ -167,13 +171,13 @@ int wait_messages(int count, MPI_Request* requests, MPI_Status* statuses, const 
     i += retire_front(count - i, requests + i, rest(statuses, i), outcome);
     if (i == count) return count;
     Request* const r = ours(requests[i]);
-    lane::Operation* const o = r ? stream::as_operation(*r) : nullptr;
+    lane::Operation* const o = r ? p2p::as_operation(*r) : nullptr;
     if (!o || !o->active) return i;
     // What has come already is taken without another look at the rest.
-    if (stream::progress(*o)) continue;
+    if (p2p::progress(*o)) continue;
     of_one = of_one || of_one_endpoint(count - i, requests + i);
     if (!of_one) return i;
-    stream::wait_long(*o, {"MPI_Waitall", caller});
+    p2p::wait_long(*o, {"MPI_Waitall", caller});
   }
 }
 
@@ -188,13 +192,13 @@ int wait_all(int count, MPI_Request* requests, MPI_Status* statuses, const void*
   Batch batch(count, requests, true);
   empty_inactive(batch, count, requests, statuses);
   for (int i = 0; i < batch.native_count() && statuses != MPI_STATUSES_IGNORE; ++i) end_empty(&statuses[batch.place(i)]);
-  Waiting waiting("MPI_Waitall", caller, count);
-  bool natives_done = batch.natives.empty();
+  bool natives_done = batch.their.empty();
   // Not by PMPI_Testall: MPICH to 5.0.2 lets requests of files go in it while others are pending, and it and Intel MPI 2021
   // leave persistent requests active there, of more than 64 with MPI_STATUSES_IGNORE.
   const auto test_natives = [&] {
     int n = 0;
-    const int error = PMPI_Testsome(batch.native_count(), batch.natives.data(), &n, batch.native_indices(), batch.native_statuses());
+    const MpiLock lock;
+    const int error = PMPI_Testsome(batch.native_count(), batch.their.data(), &n, batch.native_indices(), batch.native_statuses());
     batch.put_back(requests);
     if (error != MPI_SUCCESS) outcome.native = error;
     natives_done = n == MPI_UNDEFINED || (error != MPI_SUCCESS && class_of(error) != MPI_ERR_IN_STATUS);
@@ -203,43 +207,57 @@ int wait_all(int count, MPI_Request* requests, MPI_Status* statuses, const void*
       if (statuses != MPI_STATUSES_IGNORE) statuses[batch.place(batch.native_indices()[i])] = status;
       status.MPI_ERROR = MPI_SUCCESS;
     }
+    if (natives_done) batch.their = {};
+    return n > 0;
   };
-  for (;;) {
+  const auto round = [&] {
     bool moved = false;
-    for (std::size_t i = 0; i < batch.ours.size();) {
-      const auto [request, index] = batch.ours[i];
-      if (advance(*request)) {
+    Round one_round;
+    for (std::size_t i = 0; i < batch.left.size();) {
+      const auto [request, index] = batch.left[i];
+      if (advance(*request, one_round)) {
+        batch.drop(i);  // before it ends: who waits is told what is left
         retire_into(*request, &requests[index], at(statuses, index), outcome);
-        batch.drop(i);
         moved = true;
       } else {
         ++i;
       }
     }
-    if (!natives_done) test_natives();
-    if (batch.ours.empty() && natives_done) return outcome.end();
-    if (!moved) waiting.pause(batch.pointers(), natives_done ? 0 : batch.native_count());
+    if (!natives_done) moved |= test_natives();
+    return moved;
+  };
+  const auto over = [&] { return batch.left.empty() && natives_done; };
+  Waiting waiting(batch, "MPI_Waitall", caller, count);
+  while (!over()) {
+    if (round()) {
+      waiting.reset();
+    } else if (!over()) {
+      waiting.pause([&] { return round() || over(); });
+    }
   }
+  return outcome.end();
 }
 
 int test_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
   Batch batch(count, requests, true);  // as in wait_all
   Outcome outcome;
   *flag = 1;
-  for (const Ours& o : batch.ours) *flag &= advance(*o.request) ? 1 : 0;
+  Round round;
+  for (const Ours& o : batch.left) *flag &= advance(*o.request, round) ? 1 : 0;
   if (!*flag) {
     // Nothing may end yet, but the MPI has to move too. Not by PMPI_Request_get_status: in MPICH that ends persistent ones.
     move_rest();
     return MPI_SUCCESS;
   }
-  if (!batch.natives.empty()) {
-    outcome.native = PMPI_Testall(batch.native_count(), batch.natives.data(), flag, batch.native_statuses());
+  if (!batch.their.empty()) {
+    const MpiLock lock;
+    outcome.native = PMPI_Testall(batch.native_count(), batch.their.data(), flag, batch.native_statuses());
     batch.put_back(requests);
     if (!*flag && outcome.native == MPI_SUCCESS) return MPI_SUCCESS;
     take_native_statuses(batch, statuses);
   }
   empty_inactive(batch, count, requests, statuses);
-  for (const auto& [request, index] : batch.ours) retire_into(*request, &requests[index], at(statuses, index), outcome);
+  for (const auto& [request, index] : batch.left) retire_into(*request, &requests[index], at(statuses, index), outcome);
   return outcome.end();
 }
 
@@ -247,21 +265,26 @@ int test_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) 
 
 /// One round. True when the call is over, with its error in `error`.
 bool any_round(Batch& batch, MPI_Request* requests, int* index, MPI_Status* status, int& error) {
-  for (const auto& [request, i] : batch.ours) {
-    if (!advance(*request)) continue;
+  Round round;
+  for (std::size_t at = 0; at < batch.left.size(); ++at) {
+    const auto [request, i] = batch.left[at];
+    if (!advance(*request, round)) continue;
+    batch.drop(at);
     *index = i;
     error = retire_alone(*request, &requests[i], one(status));
     return true;
   }
+  if (batch.their.empty() && !batch.left.empty()) return false;
+  const MpiLock lock;
   int flag = 0;
   int which = MPI_UNDEFINED;
   // To a status of our own: with nothing active among its requests the MPI would write an empty one.
   MPI_Status found;
-  error = PMPI_Testany(batch.native_count(), batch.natives.data(), &which, &flag, &found);
+  error = PMPI_Testany(batch.native_count(), batch.their.data(), &which, &flag, &found);
   batch.put_back(requests);
   const bool none_active = error == MPI_SUCCESS && flag && which == MPI_UNDEFINED;
-  if (none_active) batch.natives = {};
-  if (error == MPI_SUCCESS && (!flag || which == MPI_UNDEFINED) && !(none_active && batch.ours.empty())) return false;
+  if (none_active) batch.their = {};
+  if (error == MPI_SUCCESS && (!flag || which == MPI_UNDEFINED) && !(none_active && batch.left.empty())) return false;
   *index = which == MPI_UNDEFINED ? MPI_UNDEFINED : batch.place(which);
   if (one(status)) {
     found.MPI_ERROR = status->MPI_ERROR;
@@ -272,9 +295,11 @@ bool any_round(Batch& batch, MPI_Request* requests, int* index, MPI_Status* stat
 
 int wait_any(int count, MPI_Request* requests, int* index, MPI_Status* status, const void* caller) {
   Batch batch(count, requests, false);
-  Waiting waiting("MPI_Waitany", caller, count);
+  Waiting waiting(batch, "MPI_Waitany", caller, count);
   int error = MPI_SUCCESS;
-  while (!any_round(batch, requests, index, status, error)) waiting.pause(batch.pointers(), batch.native_count());
+  bool over = false;
+  const auto round = [&] { return over = over || any_round(batch, requests, index, status, error); };
+  while (!round()) waiting.pause(round);
   return error;
 }
 
@@ -294,17 +319,25 @@ int test_any(int count, MPI_Request* requests, int* index, int* flag, MPI_Status
 /// One round: what it found is in the program's arrays.
 void some_round(Batch& batch, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses, Outcome& outcome) {
   *outcount = 0;
-  for (const auto& [request, index] : batch.ours) {
-    if (!advance(*request)) continue;
+  Round round;
+  std::size_t kept = 0;
+  for (const auto& [request, index] : batch.left) {
+    if (!advance(*request, round)) {
+      batch.left[kept++] = {request, index};
+      continue;
+    }
     retire_into(*request, &requests[index], at(statuses, *outcount), outcome);
     indices[(*outcount)++] = index;
   }
+  batch.left = batch.left.first(kept);
+  if (batch.their.empty() && (!batch.left.empty() || *outcount != 0)) return;
   int n = 0;
-  outcome.native = PMPI_Testsome(batch.native_count(), batch.natives.data(), &n, batch.native_indices(), batch.native_statuses());
+  const MpiLock lock;
+  outcome.native = PMPI_Testsome(batch.native_count(), batch.their.data(), &n, batch.native_indices(), batch.native_statuses());
   batch.put_back(requests);
   if (n == MPI_UNDEFINED) {
-    if (batch.ours.empty() && *outcount == 0) *outcount = MPI_UNDEFINED;  // nothing is active
-    batch.natives = {};                                                   // none is active
+    if (batch.left.empty() && *outcount == 0) *outcount = MPI_UNDEFINED;  // nothing is active
+    batch.their = {};                                                     // none is active
     return;
   }
   for (int i = 0; i < n; ++i) {
@@ -315,13 +348,16 @@ void some_round(Batch& batch, MPI_Request* requests, int* outcount, int* indices
 
 int wait_some(int count, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses, const void* caller) {
   Batch batch(count, requests, statuses != MPI_STATUSES_IGNORE);
-  Waiting waiting("MPI_Waitsome", caller, count);
+  Waiting waiting(batch, "MPI_Waitsome", caller, count);
   Outcome outcome;
-  for (;;) {
+  bool over = false;
+  const auto round = [&] {
+    if (over) return true;
     some_round(batch, requests, outcount, indices, statuses, outcome);
-    if (*outcount != 0 || outcome.native != MPI_SUCCESS) return outcome.end();
-    waiting.pause(batch.pointers(), batch.native_count());
-  }
+    return over = *outcount != 0 || outcome.native != MPI_SUCCESS;
+  };
+  while (!round()) waiting.pause(round);
+  return outcome.end();
 }
 
 int test_some(int count, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses) {
@@ -402,7 +438,7 @@ extern "C" int MPI_Request_free(MPI_Request* request) {
   if (!is_ours(request)) return gated([&] { return PMPI_Request_free(request); });
   return returning([&] {
     plait::Request& r = *plait::mpi::ours(*request);
-    plait::mpi::require(r.kind, MPI_ERR_REQUEST);
+    plait::require(r.kind, MPI_ERR_REQUEST);
     const std::uint64_t comm = r.kind->communicator(r);
     const int error = r.kind->free(r);
     // What may not be freed yet stays; one that ended with an error is gone.
@@ -415,7 +451,7 @@ extern "C" int MPI_Cancel(MPI_Request* request) {
   if (!is_ours(request)) return gated([&] { return PMPI_Cancel(request); });
   return returning([&] {
     plait::Request& r = *plait::mpi::ours(*request);
-    plait::mpi::require(r.kind, MPI_ERR_REQUEST);
+    plait::require(r.kind, MPI_ERR_REQUEST);
     const std::uint64_t comm = r.kind->communicator(r);
     return plait::mpi::report_on(comm, r.kind->cancel(r));
   });
@@ -432,7 +468,7 @@ extern "C" int MPI_Startall(int count, MPI_Request requests[]) {
     int error = MPI_SUCCESS;
     for (int i = 0; i < count && error == MPI_SUCCESS; ++i) {
       plait::Request* const r = plait::mpi::ours(requests[i]);
-      error = r ? plait::mpi::start_one(*r) : PMPI_Start(&requests[i]);
+      error = r ? plait::mpi::start_one(*r) : gated([&] { return PMPI_Start(&requests[i]); });
     }
     return error;
   });

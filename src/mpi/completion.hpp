@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "grequest/grequest.hpp"
 #include "mpi/error.hpp"
 #include "mpi/handle.hpp"
 
@@ -18,10 +17,10 @@ inline bool has_ours(int count, const MPI_Request* requests) noexcept {
 }
 
 /// The round's work on one of plait's: is it done now?
+inline bool advance(Request& r, Round& round) noexcept { return r.kind->done(r) || (r.kind->progress(r, round) && r.kind->done(r)); }
 inline bool advance(Request& r) noexcept {
-  if (r.kind->done(r)) return true;
-  r.kind->progress(r);
-  return r.kind->done(r);
+  Round round;
+  return advance(r, round);
 }
 
 /// Runs a body that returns an error it has reported; what it throws becomes one.

@@ -34,8 +34,8 @@ MPI_Count fill(const layout::Layout& l, MPI_Count first, std::span<MPIX_Iov> iov
 extern "C" int MPIX_Type_iov_len(MPI_Datatype datatype, MPI_Count max_iov_bytes, MPI_Count* iov_len, MPI_Count* actual_iov_bytes) {
   using namespace plait::mpi;
   return guarded([&] {
-    require(iov_len && actual_iov_bytes, MPI_ERR_ARG);
-    require(max_iov_bytes >= -1, MPI_ERR_COUNT);
+    plait::require(iov_len && actual_iov_bytes, MPI_ERR_ARG);
+    plait::require(max_iov_bytes >= -1, MPI_ERR_COUNT);
     const auto layout = plait::layout::layout_of(datatype);
     const MPI_Count segments = layout->segments_within(max_iov_bytes < 0 ? layout->bytes() : std::int64_t{max_iov_bytes});
     *actual_iov_bytes = layout->start(segments).position;
@@ -46,8 +46,8 @@ extern "C" int MPIX_Type_iov_len(MPI_Datatype datatype, MPI_Count max_iov_bytes,
 extern "C" int MPIX_Type_iov(MPI_Datatype datatype, MPI_Count iov_offset, MPIX_Iov* iov, MPI_Count max_iov_len, MPI_Count* actual_iov_len) {
   using namespace plait::mpi;
   return guarded([&] {
-    require(actual_iov_len && (iov || max_iov_len <= 0), MPI_ERR_ARG);
-    require(iov_offset >= 0 && max_iov_len >= 0, MPI_ERR_COUNT);
+    plait::require(actual_iov_len && (iov || max_iov_len <= 0), MPI_ERR_ARG);
+    plait::require(iov_offset >= 0 && max_iov_len >= 0, MPI_ERR_COUNT);
     const auto layout = plait::layout::layout_of(datatype);
     *actual_iov_len = fill(*layout, iov_offset, std::span(iov, static_cast<std::size_t>(max_iov_len)));
   });

@@ -5,12 +5,9 @@
 
 #include <new>
 
-#include "layout/contents.hpp"
+#include "base/error.hpp"
 
 namespace plait::mpi {
-
-using layout::MPIError;
-using layout::require;
 
 /// Errors of calls without a communicator go to this one's handler (MPI-4.0, 9.3; before it was the world's).
 inline MPI_Comm default_comm() noexcept { return MPI_VERSION >= 4 ? MPI_COMM_SELF : MPI_COMM_WORLD; }

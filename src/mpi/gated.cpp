@@ -2,15 +2,15 @@
 // at a time, they go in one after the other.
 #include <mpi.h>
 
-#include "base/gate.hpp"
+#include "base/mpi_lock.hpp"
 
 #pragma GCC visibility push(default)
 
-using plait::Gate;
+using plait::MpiLock;
 
 #define PLAIT_GATED(NAME, PARAMETERS, ARGUMENTS) \
   extern "C" int MPI_##NAME PARAMETERS {         \
-    const Gate gate;                             \
+    const MpiLock gate;                          \
     return PMPI_##NAME ARGUMENTS;                \
   }
 

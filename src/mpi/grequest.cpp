@@ -76,7 +76,7 @@ extern "C" int MPIX_Grequest_class_create(MPI_Grequest_query_function* query_fn,
   return guarded([&] {
     const Callbacks callbacks{query_fn, free_fn, cancel_fn, poll_fn, wait_fn};
     require_callbacks(callbacks);
-    require(greq_class, MPI_ERR_ARG);
+    plait::require(greq_class, MPI_ERR_ARG);
     *greq_class = add_class(callbacks);
   });
 }
@@ -92,7 +92,7 @@ extern "C" int MPI_Grequest_complete(MPI_Request request) {
   if (!r) return PMPI_Grequest_complete(request);
   return guarded([&] {
     plait::grequest::Grequest* const g = r->kind ? plait::grequest::find(*r) : nullptr;
-    require(g && plait::grequest::complete(*g), MPI_ERR_REQUEST);
+    plait::require(g && plait::grequest::complete(*g), MPI_ERR_REQUEST);
   });
 }
 

@@ -31,7 +31,7 @@ Group& our_group(MPI_Group h) {
 std::span<const Place> members(MPI_Group h) {
   if (is_our_group(h)) return our_group(h).members;
   int size = 0;
-  layout::check(PMPI_Group_size(h, &size));
+  check(PMPI_Group_size(h, &size));
   require(size == 0, MPI_ERR_GROUP);
   return {};
 }
@@ -73,7 +73,7 @@ void translate(MPI_Group from, std::span<const int> ranks, MPI_Group to, int* fo
   if (is_our_group(from)) {
     size = our_group(from).size();
   } else {
-    layout::check(PMPI_Group_size(from, &size));
+    check(PMPI_Group_size(from, &size));
   }
   for (const int r : ranks) require(r == MPI_PROC_NULL || (r >= 0 && r < size), MPI_ERR_RANK);
   for (std::size_t i = 0; i < ranks.size(); ++i) {
@@ -102,15 +102,15 @@ int compare(MPI_Group one, MPI_Group other) {
 
 #pragma GCC visibility push(default)
 
+using plait::require;
 using plait::mpi::guarded;
 using plait::mpi::is_our_group;
 using plait::mpi::on;
 using plait::mpi::our_group;
-using plait::mpi::require;
 using plait::mpi::threads;
 
 extern "C" int MPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
-  plait::stream::Communicator* const c = threads(comm);
+  plait::p2p::Communicator* const c = threads(comm);
   if (!c) return PMPI_Comm_group(comm, group);
   return on(comm, [&] {
     require(group, MPI_ERR_ARG);
@@ -119,9 +119,9 @@ extern "C" int MPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
 }
 
 extern "C" int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
-  plait::stream::Communicator* const c = threads(comm);
+  plait::p2p::Communicator* const c = threads(comm);
   if (!c && !is_our_group(group)) return plait::mpi::naming_child(comm, newcomm, [&] { return PMPI_Comm_create(comm, group, newcomm); });
-  const plait::stream::Call call{"MPI_Comm_create", __builtin_return_address(0)};
+  const plait::p2p::Call call{"MPI_Comm_create", __builtin_return_address(0)};
   return on(comm, [&] {
     require(newcomm, MPI_ERR_ARG);
     require(c, MPI_ERR_GROUP);

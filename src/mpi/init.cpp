@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "base/backoff.hpp"
-#include "base/crowd.hpp"
+#include "base/fatal.hpp"
 #include "lane/endpoint.hpp"
 #include "mpi/quirks.hpp"
+#include "p2p/world.hpp"
 #include "partitioned/request.hpp"
-#include "stream/helper.hpp"
-#include "stream/stream.hpp"
+#include "progress/cores.hpp"
+#include "progress/helper.hpp"
 #include "transport/packets.hpp"
 
 namespace plait::mpi {
@@ -84,10 +84,11 @@ int initialize(int* argc, char*** argv, int required, int* provided) noexcept {
   const int error = PMPI_Init_thread(argc, argv, level_to_ask(required), &granted);
   if (provided) *provided = granted;
   if (error != MPI_SUCCESS) return error;
+  set_fatal_end([]() noexcept { static_cast<void>(PMPI_Abort(MPI_COMM_WORLD, 1)); });
   std::vector<MPI_Comm> worlds;
   const bool serialized = granted < MPI_THREAD_MULTIPLE || split_threads();
   partitioned::open(make_channel(), serialized);
-  set_processes_here(std::max(number_in("MPI_LOCALNRANKS"), number_in("OMPI_COMM_WORLD_LOCAL_SIZE")));
+  progress::set_processes_here(std::max(number_in("MPI_LOCALNRANKS"), number_in("OMPI_COMM_WORLD_LOCAL_SIZE")));
   const int wanted = serialized || one_node() ? 1 : channels();
   for (int i = 0; i < wanted; ++i) {
     if (const MPI_Comm made = make_channel(); made != MPI_COMM_NULL) worlds.push_back(made);
@@ -99,47 +100,52 @@ int initialize(int* argc, char*** argv, int required, int* provided) noexcept {
                          : required <= MPI_THREAD_FUNNELED ? Pollers::this_one
                                                            : Pollers::none,
                          world);
-  stream::set_world(std::move(worlds), serialized);
+  p2p::set_world(std::move(worlds), serialized);
   return MPI_SUCCESS;
 }
 
-/// One round of all that plait has; true if something moved.
-bool move_all() noexcept {
-  const bool visited = lane::visit_neglected();
-  const bool driven = transport::drive_network();
-  return partitioned::move_all() || driven || visited;
-}
+/// Where MPI_Finalize waits: nothing notifies it.
+class Nowhere final : public progress::Waiter {};
 
 /// Messages that are complete for the program still have to arrive, as long as anybody receives: until all processes have
 /// come here with nothing left to send.
 void finish() noexcept {
-  const MPI_Comm world = stream::world();
+  const MPI_Comm world = p2p::world();
   if (world == MPI_COMM_NULL) return;
-  Backoff backoff;
   const transport::Network* const network = transport::network();
-  while (network && network->pending()) {
-    if (!move_all()) backoff.pause();
-  }
+  const bool used = network || partitioned::used();
+  const auto round = [] {
+    const bool driven = transport::drive_network();
+    const bool moved = progress::drive();
+    return partitioned::move_all() || moved || driven;
+  };
+  const auto nothing = [] {};
+  Nowhere nowhere;
+  progress::wait_until(
+      nowhere, progress::kForRequests, round, [&] { return transport::packets_in_line.load(std::memory_order_relaxed) == 0; }, nothing);
   MPI_Request all = MPI_REQUEST_NULL;
-  int done = 0;
   {
-    const transport::Gate gate;
+    const MpiLock lock;
     if (PMPI_Ibarrier(world, &all) != MPI_SUCCESS) return;
   }
-  while (!done) {
-    const bool moved = move_all();
-    const transport::Gate gate;
-    if (PMPI_Test(&all, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) break;
-    if (!moved && !done) backoff.pause();
-  }
+  const auto all_here = [&] {
+    const MpiLock lock;
+    int done = 0;
+    return PMPI_Test(&all, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done != 0;
+  };
+  progress::wait_until(nowhere, progress::kForRequests, round, all_here, nothing);
   // Packets that nobody waits for may have been overtaken by the barrier. Some MPIs complain of those left.
   constexpr int kQuietRounds = 200;
-  for (int quiet = 0; quiet < (network || partitioned::used() ? kQuietRounds : 0); ++quiet) {
-    if (move_all()) quiet = 0;
-    backoff.pause();
-  }
+  int quiet = used ? 0 : kQuietRounds;
+  const auto quiet_for_long = [&] { return ++quiet > kQuietRounds; };
+  const auto counted = [&] {
+    const bool moved = round();
+    if (moved) quiet = 0;
+    return moved;
+  };
+  progress::wait_until(nowhere, progress::kForRequests, counted, quiet_for_long, nothing);
   partitioned::close();
-  stream::close_world();
+  p2p::close_world();
 }
 
 /// With PLAIT_REPORT=1 each process says on stderr what it has taken for lanes.
@@ -164,7 +170,7 @@ extern "C" int MPI_Init_thread(int* argc, char*** argv, int required, int* provi
 }
 
 extern "C" int MPI_Finalize() {
-  plait::stream::stop_helper();
+  plait::progress::stop_helper();
   plait::mpi::finish();
   plait::mpi::report_lanes();
   return PMPI_Finalize();

@@ -1,10 +1,10 @@
-// Calls that make ordinary communicators, which get a name by which their members know them: partitioned/name.hpp.
+// Calls that make ordinary communicators, which get a name by which their members know them: partitioned/communicator_id.hpp.
 #pragma once
 
 #include <mpi.h>
 
 #include "mpi/native.hpp"
-#include "partitioned/name.hpp"
+#include "partitioned/communicator_id.hpp"
 
 namespace plait::mpi {
 
@@ -18,7 +18,7 @@ int making(Call call) noexcept {
 template <class Call>
 int naming_child(MPI_Comm parent, MPI_Comm* made, Call call) noexcept {
   const int error = making(call);
-  if (error == MPI_SUCCESS) partitioned::name_child(parent, *made);
+  if (error == MPI_SUCCESS) partitioned::identify_child(parent, *made);
   return error;
 }
 
@@ -26,7 +26,7 @@ int naming_child(MPI_Comm parent, MPI_Comm* made, Call call) noexcept {
 template <class Call>
 int naming_apart(MPI_Comm parent, int tag, MPI_Comm* made, Call call) noexcept {
   const int error = making(call);
-  if (error == MPI_SUCCESS) partitioned::name_apart(parent, *made, tag);
+  if (error == MPI_SUCCESS) partitioned::identify_apart(parent, *made, tag);
   return error;
 }
 

@@ -3,33 +3,36 @@
 
 #include <mpi.h>
 
-#include "lane/endpoint.hpp"
-#include "stream/helper.hpp"
-#include "transport/packets.hpp"
+#include "base/mpi_lock.hpp"
+#include "progress/helper.hpp"
+#include "transport/network.hpp"
 
 namespace plait::mpi {
 
-using stream::Blocking;
+using progress::Blocking;
 
-/// Around one that asks and comes back: programs that ask again and again wait no less than those that block.
-void move_meanwhile() noexcept;
+/// Around one that asks and comes back.
 template <class Call>
 int asking(Call call) noexcept {
-  if (lane::work_exists()) [[unlikely]]
-    move_meanwhile();
-  const transport::Gate gate;
+  if (progress::sources_exist()) [[unlikely]] {
+    transport::flush_network();
+    static_cast<void>(progress::drive_sometimes());
+  }
+  const MpiLock lock;
   return call();
 }
 
 /// Around one that neither blocks nor asks.
 template <class Call>
 int gated(Call call) noexcept {
-  const transport::Gate gate;
+  const MpiLock lock;
   return call();
 }
 
 /// After a call of plait's that asked in vain: the rest has to move, too, the MPI included.
-void move_rest() noexcept;
+inline void move_rest() noexcept {
+  if (progress::drive_sometimes()) progress::poll_mpi();
+}
 
 template <class Call>
 int blocking(Call call) noexcept {

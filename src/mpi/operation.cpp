@@ -1,14 +1,14 @@
 // The exported functions that make and free operations: what they do is called without the MPI by thread communicators.
+#include "base/mpi_lock.hpp"
 #include "mpi/error.hpp"
 #include "threadcomm/combine.hpp"
-#include "transport/packets.hpp"
 
-using plait::Gate;
+using plait::MpiLock;
 
 #pragma GCC visibility push(default)
 
 extern "C" int MPI_Op_create(MPI_User_function* function, int commute, MPI_Op* op) {
-  const Gate gate;
+  const MpiLock gate;
   const int error = PMPI_Op_create(function, commute, op);
   if (error == MPI_SUCCESS) plait::threadcomm::remember_operation(*op, function);
   return error;
@@ -16,7 +16,7 @@ extern "C" int MPI_Op_create(MPI_User_function* function, int commute, MPI_Op* o
 
 #if MPI_VERSION >= 4
 extern "C" int MPI_Op_create_c(MPI_User_function_c* function, int commute, MPI_Op* op) {
-  const Gate gate;
+  const MpiLock gate;
   const int error = PMPI_Op_create_c(function, commute, op);
   if (error == MPI_SUCCESS) plait::threadcomm::remember_operation(*op, function);
   return error;
@@ -24,7 +24,7 @@ extern "C" int MPI_Op_create_c(MPI_User_function_c* function, int commute, MPI_O
 #endif
 
 extern "C" int MPI_Op_free(MPI_Op* op) {
-  const Gate gate;
+  const MpiLock gate;
   if (op) plait::threadcomm::forget_operation(*op);
   return PMPI_Op_free(op);
 }

@@ -1,28 +1,28 @@
 // The exported point-to-point calls. On a stream communicator they are plait's, on others the MPI's own.
 #include "mpi/communicator.hpp"
 #include "mpi/native.hpp"
-#include "stream/message.hpp"
-#include "stream/plain.hpp"
+#include "p2p/message.hpp"
+#include "p2p/plain.hpp"
 
 using plait::mpi::on;
 using plait::mpi::on_returning;
-using plait::stream::Communicator;
-using plait::stream::communicators_exist;
-using plait::stream::find_communicator;
-using plait::stream::kAnyStream;
-using plait::stream::Mode;
-using plait::stream::receive_plain;
-using plait::stream::send_plain;
+using plait::p2p::Communicator;
+using plait::p2p::communicators_exist;
+using plait::p2p::find_communicator;
+using plait::p2p::kAnyStream;
+using plait::p2p::Mode;
+using plait::p2p::receive_plain;
+using plait::p2p::send_plain;
 
 namespace plait::mpi {
 namespace {
 
-// The starts that most are (stream/plain.hpp); false where it is not one of those.
+// The starts that most are (p2p/plain.hpp); false where it is not one of those.
 
 inline bool isend_plain(Communicator& c, const void* buffer, MPI_Count count, MPI_Datatype type, int dest, int tag, Mode mode,
                         MPI_Request* request) noexcept {
   // acquire: what was made of it.
-  const Request* const completed = stream::completed_one.load(std::memory_order_acquire);
+  const Request* const completed = p2p::completed_one.load(std::memory_order_acquire);
   if (mode == Mode::synchronous || !completed || !send_plain(c, buffer, count, type, dest, tag)) return false;
   *request = handle_of(*completed);
   return true;
@@ -55,23 +55,23 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
 
 // ---- blocking sends
 
-#define PLAIT_SEND(NAME, COUNT, MODE)                                                                                                     \
-  [[gnu::noinline]] static int NAME##_any(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,           \
-                                          const void* caller) {                                                                           \
-    return on(comm, [&] {                                                                                                                 \
-      plait::stream::send(*find_communicator(comm), 0, buffer, count, type, {dest, tag, kAnyStream}, Mode::MODE, {"MPI_" #NAME, caller}); \
-    });                                                                                                                                   \
-  }                                                                                                                                       \
-  [[gnu::noinline]] static int NAME##_stream(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,        \
-                                             const void* caller) {                                                                        \
-    Communicator* const c = find_communicator(comm);                                                                                      \
-    if (!c) return PLAIT_NATIVE(PMPI_##NAME(buffer, count, type, dest, tag, comm));                                                       \
-    if (Mode::MODE != Mode::synchronous && send_plain(*c, buffer, count, type, dest, tag)) return MPI_SUCCESS;                            \
-    return NAME##_any(buffer, count, type, dest, tag, comm, caller);                                                                      \
-  }                                                                                                                                       \
-  extern "C" int MPI_##NAME(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {                       \
-    return communicators_exist() ? NAME##_stream(buffer, count, type, dest, tag, comm, PLAIT_CALLER)                                      \
-                                 : PLAIT_NATIVE(PMPI_##NAME(buffer, count, type, dest, tag, comm));                                       \
+#define PLAIT_SEND(NAME, COUNT, MODE)                                                                                                  \
+  [[gnu::noinline]] static int NAME##_any(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,        \
+                                          const void* caller) {                                                                        \
+    return on(comm, [&] {                                                                                                              \
+      plait::p2p::send(*find_communicator(comm), 0, buffer, count, type, {dest, tag, kAnyStream}, Mode::MODE, {"MPI_" #NAME, caller}); \
+    });                                                                                                                                \
+  }                                                                                                                                    \
+  [[gnu::noinline]] static int NAME##_stream(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,     \
+                                             const void* caller) {                                                                     \
+    Communicator* const c = find_communicator(comm);                                                                                   \
+    if (!c) return PLAIT_NATIVE(PMPI_##NAME(buffer, count, type, dest, tag, comm));                                                    \
+    if (Mode::MODE != Mode::synchronous && send_plain(*c, buffer, count, type, dest, tag)) return MPI_SUCCESS;                         \
+    return NAME##_any(buffer, count, type, dest, tag, comm, caller);                                                                   \
+  }                                                                                                                                    \
+  extern "C" int MPI_##NAME(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {                    \
+    return communicators_exist() ? NAME##_stream(buffer, count, type, dest, tag, comm, PLAIT_CALLER)                                   \
+                                 : PLAIT_NATIVE(PMPI_##NAME(buffer, count, type, dest, tag, comm));                                    \
   }
 
 // ---- nonblocking and persistent sends
@@ -81,7 +81,7 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
                                           MPI_Request* request) {                                                                         \
     return on(comm, [&] {                                                                                                                 \
       *request = plait::mpi::handle_of(                                                                                                   \
-          plait::stream::FUNCTION(*find_communicator(comm), 0, buffer, count, type, {dest, tag, kAnyStream}, Mode::MODE));                \
+          plait::p2p::FUNCTION(*find_communicator(comm), 0, buffer, count, type, {dest, tag, kAnyStream}, Mode::MODE));                   \
     });                                                                                                                                   \
   }                                                                                                                                       \
   [[gnu::noinline]] static int NAME##_stream(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,        \
@@ -102,8 +102,8 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
   [[gnu::noinline]] static int NAME##_any(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,         \
                                           MPI_Status* status, const void* caller) {                                                 \
     return on_returning(comm, [&] {                                                                                                 \
-      return plait::stream::receive(*find_communicator(comm), 0, buffer, count, type, {source, tag, kAnyStream}, status,            \
-                                    {"MPI_" #NAME, caller});                                                                        \
+      return plait::p2p::receive(*find_communicator(comm), 0, buffer, count, type, {source, tag, kAnyStream}, status,               \
+                                 {"MPI_" #NAME, caller});                                                                           \
     });                                                                                                                             \
   }                                                                                                                                 \
   [[gnu::noinline]] static int NAME##_stream(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,      \
@@ -111,7 +111,7 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
     Communicator* const c = find_communicator(comm);                                                                                \
     if (!c) return PLAIT_NATIVE(PMPI_##NAME(buffer, count, type, source, tag, comm, status));                                       \
     if (plait::lane::Operation* const o = receive_plain(*c, buffer, count, type, source, tag)) {                                    \
-      return plait::mpi::report_on(comm, plait::stream::wait(*o, status, {"MPI_" #NAME, caller}));                                  \
+      return plait::mpi::report_on(comm, plait::p2p::wait(*o, status, {"MPI_" #NAME, caller}));                                     \
     }                                                                                                                               \
     return NAME##_any(buffer, count, type, source, tag, comm, status, caller);                                                      \
   }                                                                                                                                 \
@@ -120,24 +120,23 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
                                  : PLAIT_NATIVE(PMPI_##NAME(buffer, count, type, source, tag, comm, status));                       \
   }
 
-#define PLAIT_IRECV(NAME, COUNT, FUNCTION)                                                                                             \
-  [[gnu::noinline]] static int NAME##_any(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,            \
-                                          MPI_Request* request) {                                                                      \
-    return on(comm, [&] {                                                                                                              \
-      *request =                                                                                                                       \
-          plait::mpi::handle_of(plait::stream::FUNCTION(*find_communicator(comm), 0, buffer, count, type, {source, tag, kAnyStream})); \
-    });                                                                                                                                \
-  }                                                                                                                                    \
-  [[gnu::noinline]] static int NAME##_stream(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,         \
-                                             MPI_Request* request) {                                                                   \
-    Communicator* const c = find_communicator(comm);                                                                                   \
-    if (!c) return PLAIT_GATED(PMPI_##NAME(buffer, count, type, source, tag, comm, request));                                          \
-    if (plait::mpi::FUNCTION##_plain(*c, buffer, count, type, source, tag, request)) return MPI_SUCCESS;                               \
-    return NAME##_any(buffer, count, type, source, tag, comm, request);                                                                \
-  }                                                                                                                                    \
-  extern "C" int MPI_##NAME(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request) {  \
-    return communicators_exist() ? NAME##_stream(buffer, count, type, source, tag, comm, request)                                      \
-                                 : PMPI_##NAME(buffer, count, type, source, tag, comm, request);                                       \
+#define PLAIT_IRECV(NAME, COUNT, FUNCTION)                                                                                                 \
+  [[gnu::noinline]] static int NAME##_any(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,                \
+                                          MPI_Request* request) {                                                                          \
+    return on(comm, [&] {                                                                                                                  \
+      *request = plait::mpi::handle_of(plait::p2p::FUNCTION(*find_communicator(comm), 0, buffer, count, type, {source, tag, kAnyStream})); \
+    });                                                                                                                                    \
+  }                                                                                                                                        \
+  [[gnu::noinline]] static int NAME##_stream(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,             \
+                                             MPI_Request* request) {                                                                       \
+    Communicator* const c = find_communicator(comm);                                                                                       \
+    if (!c) return PLAIT_GATED(PMPI_##NAME(buffer, count, type, source, tag, comm, request));                                              \
+    if (plait::mpi::FUNCTION##_plain(*c, buffer, count, type, source, tag, request)) return MPI_SUCCESS;                                   \
+    return NAME##_any(buffer, count, type, source, tag, comm, request);                                                                    \
+  }                                                                                                                                        \
+  extern "C" int MPI_##NAME(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request) {      \
+    return communicators_exist() ? NAME##_stream(buffer, count, type, source, tag, comm, request)                                          \
+                                 : PMPI_##NAME(buffer, count, type, source, tag, comm, request);                                           \
   }
 
 // ---- both ways
@@ -150,21 +149,21 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
       return PLAIT_NATIVE(                                                                                                              \
           PMPI_##NAME(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status));       \
     }                                                                                                                                   \
-    const plait::stream::Call call{"MPI_" #NAME, PLAIT_CALLER};                                                                         \
-    const plait::stream::Exchange both{                                                                                                 \
+    const plait::p2p::Call call{"MPI_" #NAME, PLAIT_CALLER};                                                                            \
+    const plait::p2p::Exchange both{                                                                                                    \
         sendbuf, sendcount, sendtype, {dest, sendtag, kAnyStream}, recvbuf, recvcount, recvtype, {source, recvtag, kAnyStream}, false}; \
-    return on_returning(comm, [&] { return plait::stream::send_receive(*c, both, status, call); });                                     \
+    return on_returning(comm, [&] { return plait::p2p::send_receive(*c, both, status, call); });                                        \
   }
 
-#define PLAIT_SENDRECV_REPLACE(NAME, COUNT)                                                                                              \
-  extern "C" int MPI_##NAME(void* buffer, COUNT count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, \
-                            MPI_Status* status) {                                                                                        \
-    Communicator* const c = find_communicator(comm);                                                                                     \
-    if (!c) return PLAIT_NATIVE(PMPI_##NAME(buffer, count, type, dest, sendtag, source, recvtag, comm, status));                         \
-    const plait::stream::Call call{"MPI_" #NAME, PLAIT_CALLER};                                                                          \
-    const plait::stream::Exchange both{                                                                                                  \
-        buffer, count, type, {dest, sendtag, kAnyStream}, buffer, count, type, {source, recvtag, kAnyStream}, true};                     \
-    return on_returning(comm, [&] { return plait::stream::send_receive(*c, both, status, call); });                                      \
+#define PLAIT_SENDRECV_REPLACE(NAME, COUNT)                                                                                               \
+  extern "C" int MPI_##NAME(void* buffer, COUNT count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,  \
+                            MPI_Status* status) {                                                                                         \
+    Communicator* const c = find_communicator(comm);                                                                                      \
+    if (!c) return PLAIT_NATIVE(PMPI_##NAME(buffer, count, type, dest, sendtag, source, recvtag, comm, status));                          \
+    const plait::p2p::Call call{"MPI_" #NAME, PLAIT_CALLER};                                                                              \
+    const plait::p2p::Exchange both{buffer, count, type, {dest, sendtag, kAnyStream}, buffer, count, type, {source, recvtag, kAnyStream}, \
+                                    true};                                                                                                \
+    return on_returning(comm, [&] { return plait::p2p::send_receive(*c, both, status, call); });                                          \
   }
 
 #define PLAIT_ISENDRECV(NAME, COUNT)                                                                                                    \
@@ -175,19 +174,19 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
       return PLAIT_GATED(                                                                                                               \
           PMPI_##NAME(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request));      \
     }                                                                                                                                   \
-    const plait::stream::Exchange both{                                                                                                 \
+    const plait::p2p::Exchange both{                                                                                                    \
         sendbuf, sendcount, sendtype, {dest, sendtag, kAnyStream}, recvbuf, recvcount, recvtype, {source, recvtag, kAnyStream}, false}; \
-    return on(comm, [&] { *request = plait::mpi::handle_of(plait::stream::isend_receive(*c, both)); });                                 \
+    return on(comm, [&] { *request = plait::mpi::handle_of(plait::p2p::isend_receive(*c, both)); });                                    \
   }
 
-#define PLAIT_ISENDRECV_REPLACE(NAME, COUNT)                                                                                             \
-  extern "C" int MPI_##NAME(void* buffer, COUNT count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, \
-                            MPI_Request* request) {                                                                                      \
-    Communicator* const c = find_communicator(comm);                                                                                     \
-    if (!c) return PLAIT_GATED(PMPI_##NAME(buffer, count, type, dest, sendtag, source, recvtag, comm, request));                         \
-    const plait::stream::Exchange both{                                                                                                  \
-        buffer, count, type, {dest, sendtag, kAnyStream}, buffer, count, type, {source, recvtag, kAnyStream}, true};                     \
-    return on(comm, [&] { *request = plait::mpi::handle_of(plait::stream::isend_receive(*c, both)); });                                  \
+#define PLAIT_ISENDRECV_REPLACE(NAME, COUNT)                                                                                              \
+  extern "C" int MPI_##NAME(void* buffer, COUNT count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,  \
+                            MPI_Request* request) {                                                                                       \
+    Communicator* const c = find_communicator(comm);                                                                                      \
+    if (!c) return PLAIT_GATED(PMPI_##NAME(buffer, count, type, dest, sendtag, source, recvtag, comm, request));                          \
+    const plait::p2p::Exchange both{buffer, count, type, {dest, sendtag, kAnyStream}, buffer, count, type, {source, recvtag, kAnyStream}, \
+                                    true};                                                                                                \
+    return on(comm, [&] { *request = plait::mpi::handle_of(plait::p2p::isend_receive(*c, both)); });                                      \
   }
 
 #define PLAIT_ALL(SUFFIX, COUNT)                                 \
@@ -223,15 +222,15 @@ PLAIT_ISENDRECV_REPLACE(Isendrecv_replace_c, MPI_Count)
 extern "C" int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
   Communicator* const c = find_communicator(comm);
   if (!c) return PLAIT_NATIVE(PMPI_Probe(source, tag, comm, status));
-  const plait::stream::Call call{"MPI_Probe", PLAIT_CALLER};
-  return on(comm, [&] { plait::stream::wait_probe(*c, 0, {source, tag, kAnyStream}, status, call); });
+  const plait::p2p::Call call{"MPI_Probe", PLAIT_CALLER};
+  return on(comm, [&] { plait::p2p::wait_probe(*c, 0, {source, tag, kAnyStream}, status, call); });
 }
 
 extern "C" int MPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
   Communicator* const c = find_communicator(comm);
   if (!c) return plait::mpi::asking([&] { return PMPI_Iprobe(source, tag, comm, flag, status); });
   return on(comm, [&] {
-    *flag = plait::stream::probe(*c, 0, {source, tag, kAnyStream}, status) ? 1 : 0;
+    *flag = plait::p2p::probe(*c, 0, {source, tag, kAnyStream}, status) ? 1 : 0;
     if (!*flag) plait::mpi::move_rest();
   });
 }
@@ -239,16 +238,15 @@ extern "C" int MPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Sta
 extern "C" int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
   Communicator* const c = find_communicator(comm);
   if (!c) return PLAIT_NATIVE(PMPI_Mprobe(source, tag, comm, message, status));
-  const plait::stream::Call call{"MPI_Mprobe", PLAIT_CALLER};
-  return on(comm,
-            [&] { *message = plait::mpi::message_handle(plait::stream::wait_match(*c, 0, {source, tag, kAnyStream}, status, call)); });
+  const plait::p2p::Call call{"MPI_Mprobe", PLAIT_CALLER};
+  return on(comm, [&] { *message = plait::mpi::message_handle(plait::p2p::wait_match(*c, 0, {source, tag, kAnyStream}, status, call)); });
 }
 
 extern "C" int MPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status) {
   Communicator* const c = find_communicator(comm);
   if (!c) return plait::mpi::asking([&] { return PMPI_Improbe(source, tag, comm, flag, message, status); });
   return on(comm, [&] {
-    plait::Request* const found = plait::stream::match(*c, 0, {source, tag, kAnyStream}, status);
+    plait::Request* const found = plait::p2p::match(*c, 0, {source, tag, kAnyStream}, status);
     *flag = found ? 1 : 0;
     if (found) {
       *message = plait::mpi::message_handle(*found);
@@ -262,10 +260,10 @@ extern "C" int MPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Me
   extern "C" int MPI_##NAME(void* buffer, COUNT count, MPI_Datatype type, MPI_Message* message, MPI_Status* status) { \
     plait::Request* const m = plait::mpi::our_message(*message);                                                      \
     if (!m) return PLAIT_NATIVE(PMPI_##NAME(buffer, count, type, message, status));                                   \
-    const plait::stream::Call call{"MPI_" #NAME, PLAIT_CALLER};                                                       \
+    const plait::p2p::Call call{"MPI_" #NAME, PLAIT_CALLER};                                                          \
     return on_returning(MPI_COMM_NULL, [&] {                                                                          \
-      plait::mpi::require(plait::stream::is_message(*m), MPI_ERR_REQUEST);                                            \
-      const int error = plait::stream::receive_matched(*m, buffer, count, type, status, call);                        \
+      plait::require(plait::p2p::is_message(*m), MPI_ERR_REQUEST);                                                    \
+      const int error = plait::p2p::receive_matched(*m, buffer, count, type, status, call);                           \
       *message = MPI_MESSAGE_NULL;                                                                                    \
       return error;                                                                                                   \
     });                                                                                                               \
@@ -276,8 +274,8 @@ extern "C" int MPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Me
     plait::Request* const m = plait::mpi::our_message(*message);                                                        \
     if (!m) return PLAIT_GATED(PMPI_##NAME(buffer, count, type, message, request));                                     \
     return on(MPI_COMM_NULL, [&] {                                                                                      \
-      plait::mpi::require(plait::stream::is_message(*m), MPI_ERR_REQUEST);                                              \
-      *request = plait::mpi::handle_of(plait::stream::ireceive_matched(*m, buffer, count, type));                       \
+      plait::require(plait::p2p::is_message(*m), MPI_ERR_REQUEST);                                                      \
+      *request = plait::mpi::handle_of(plait::p2p::ireceive_matched(*m, buffer, count, type));                          \
       *message = MPI_MESSAGE_NULL;                                                                                      \
     });                                                                                                                 \
   }

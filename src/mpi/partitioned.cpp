@@ -39,7 +39,7 @@ extern "C" int MPI_Pready_list(int length, plait::mpi::ListedPartitions partitio
 
 extern "C" int MPI_Parrived(MPI_Request request, int partition, int* flag) {
   return on_request(request, [&](plait::Request& r) {
-    plait::mpi::require(flag, MPI_ERR_ARG);
+    plait::require(flag, MPI_ERR_ARG);
     *flag = plait::partitioned::arrived(r, partition) ? 1 : 0;
   });
 }

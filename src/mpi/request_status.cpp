@@ -21,15 +21,16 @@ int get_all(int count, LookedAt* requests, int* flag, MPI_Status* statuses) {
   Batch batch(count, requests, statuses != MPI_STATUSES_IGNORE);
   int native = MPI_SUCCESS;
   *flag = 1;
-  for (const Ours& o : batch.ours) *flag &= advance(*o.request) ? 1 : 0;
-  if (!batch.natives.empty()) {
+  Round round;
+  for (const Ours& o : batch.left) *flag &= advance(*o.request, round) ? 1 : 0;
+  if (!batch.their.empty()) {
     int theirs = 0;
-    native = PMPI_Request_get_status_all(batch.native_count(), batch.natives.data(), &theirs, batch.native_statuses());
+    native = PMPI_Request_get_status_all(batch.native_count(), batch.their.data(), &theirs, batch.native_statuses());
     *flag &= theirs;
   }
   if (!*flag || native != MPI_SUCCESS) return native;
   bool failed = false;
-  for (const auto& [request, index] : batch.ours) peek_into(*request, statuses, index, failed);
+  for (const auto& [request, index] : batch.left) peek_into(*request, statuses, index, failed);
   for (int i = 0; i < batch.native_count() && statuses != MPI_STATUSES_IGNORE; ++i) {
     statuses[batch.place(i)] = batch.native_statuses()[i];
   }
@@ -40,17 +41,18 @@ int get_any(int count, LookedAt* requests, int* index, int* flag, MPI_Status* st
   Batch batch(count, requests, false);
   *index = MPI_UNDEFINED;
   *flag = 0;
-  for (const auto& [request, i] : batch.ours) {
-    if (!advance(*request)) continue;
+  Round round;
+  for (const auto& [request, i] : batch.left) {
+    if (!advance(*request, round)) continue;
     *index = i;
     *flag = 1;
     return report(request->kind->peek(*request, status == MPI_STATUS_IGNORE ? nullptr : status));
   }
-  if (batch.natives.empty()) return MPI_SUCCESS;
+  if (batch.their.empty()) return MPI_SUCCESS;
   MPI_Status found;
   int which = MPI_UNDEFINED;
   int theirs = 0;
-  const int error = PMPI_Request_get_status_any(batch.native_count(), batch.natives.data(), &which, &theirs, &found);
+  const int error = PMPI_Request_get_status_any(batch.native_count(), batch.their.data(), &which, &theirs, &found);
   // "All are inactive" is not so: those of plait's are pending.
   if (error != MPI_SUCCESS || !theirs || which == MPI_UNDEFINED) return error;
   *index = batch.place(which);
@@ -66,15 +68,16 @@ int get_some(int count, LookedAt* requests, int* outcount, int* indices, MPI_Sta
   Batch batch(count, requests, statuses != MPI_STATUSES_IGNORE);
   *outcount = 0;
   bool failed = false;
-  for (const auto& [request, index] : batch.ours) {
-    if (!advance(*request)) continue;
+  Round round;
+  for (const auto& [request, index] : batch.left) {
+    if (!advance(*request, round)) continue;
     peek_into(*request, statuses, *outcount, failed);
     indices[(*outcount)++] = index;
   }
-  if (batch.natives.empty()) return end(MPI_SUCCESS, failed);
+  if (batch.their.empty()) return end(MPI_SUCCESS, failed);
   int n = 0;
   const int native =
-      PMPI_Request_get_status_some(batch.native_count(), batch.natives.data(), &n, batch.native_indices(), batch.native_statuses());
+      PMPI_Request_get_status_some(batch.native_count(), batch.their.data(), &n, batch.native_indices(), batch.native_statuses());
   for (int i = 0; n != MPI_UNDEFINED && i < n; ++i) {
     if (statuses != MPI_STATUSES_IGNORE) statuses[*outcount] = batch.native_statuses()[i];
     indices[(*outcount)++] = batch.place(batch.native_indices()[i]);

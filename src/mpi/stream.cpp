@@ -8,26 +8,35 @@
 #include "mpi/error.hpp"
 #include "mpi/native.hpp"
 #include "mpi/threads.hpp"
+#include "p2p/message.hpp"
 #include "plait/mpix.h"
-#include "stream/message.hpp"
+#include "progress/helper.hpp"
+#include "transport/packets.hpp"
 
 namespace plait::mpi {
 namespace {
 
-using stream::Communicator;
+using p2p::Communicator;
 using stream::Stream;
 
 /// What plait has that belongs to no stream.
-void progress_rest() {
+bool progress_rest() noexcept {
   grequest::poll_all();
-  static_cast<void>(stream::progress_shared());
-  static_cast<void>(transport::drive_network());
+  lane::Endpoint* const shared = lane::shared_endpoint_if_any();
+  const bool moved = shared && shared->try_progress();
+  return transport::drive_network() || moved;
 }
 
-/// The same and the MPI's own, by the helper.
-void progress_all() {
-  progress_rest();
-  transport::poll_mpi();
+/// A round of the helper for a stream, or for what belongs to none, the MPI's own operations included.
+bool progress_of(int handle) noexcept {
+  if (handle != MPIX_STREAM_NULL) {
+    const bool driven = transport::drive_network();
+    const Stream* const s = stream::find(handle);
+    return (s && s->endpoint->try_progress()) || driven;
+  }
+  const bool moved = progress_rest();
+  progress::poll_mpi();
+  return moved;
 }
 
 Stream& stream_of(MPIX_Stream handle) {
@@ -38,7 +47,7 @@ Stream& stream_of(MPIX_Stream handle) {
 
 /// A stream communicator; calls that name streams need one.
 Communicator& with_streams(MPI_Comm comm) {
-  Communicator* const c = stream::find_communicator(comm);
+  Communicator* const c = p2p::find_communicator(comm);
   require(c, MPI_ERR_COMM);
   return *c;
 }
@@ -58,10 +67,10 @@ void create(MPI_Comm comm, std::span<const int> streams, bool multiplex, MPI_Com
 
 #pragma GCC visibility push(default)
 
+using plait::require;
 using plait::mpi::guarded;
 using plait::mpi::on;
 using plait::mpi::on_returning;
-using plait::mpi::require;
 using plait::mpi::with_streams;
 
 extern "C" int MPIX_Stream_create(MPI_Info info, MPIX_Stream* stream) {
@@ -71,7 +80,7 @@ extern "C" int MPIX_Stream_create(MPI_Info info, MPIX_Stream* stream) {
     try {
       *stream = plait::stream::create().handle;
     } catch (const std::system_error&) {
-      throw plait::mpi::MPIError{MPI_ERR_UNSUPPORTED_OPERATION, false};
+      throw plait::MPIError{MPI_ERR_UNSUPPORTED_OPERATION, false};
     }
   });
 }
@@ -80,7 +89,8 @@ extern "C" int MPIX_Stream_free(MPIX_Stream* stream) {
   return guarded([&] {
     require(stream, MPI_ERR_ARG);
     plait::stream::Stream& s = plait::mpi::stream_of(*stream);
-    require(s.communicators == 0, MPI_ERR_ARG);
+    // Also those that are freed and have operations left: its endpoint is still in use.
+    require(s.endpoint->contexts.load(std::memory_order_acquire) == 0, MPI_ERR_ARG);
     plait::stream::destroy(s);
     *stream = MPIX_STREAM_NULL;
   });
@@ -104,47 +114,47 @@ extern "C" int MPIX_Stream_comm_create_multiplex(MPI_Comm comm, int count, MPIX_
 extern "C" int MPIX_Comm_get_stream(MPI_Comm comm, int idx, MPIX_Stream* stream) {
   return on(comm, [&] {
     require(stream && idx >= 0, MPI_ERR_ARG);
-    const plait::stream::Communicator* const c = plait::stream::find_communicator(comm);
+    const plait::p2p::Communicator* const c = plait::p2p::find_communicator(comm);
     require(c || idx == 0, MPI_ERR_ARG);
     require(!c || static_cast<std::size_t>(idx) < c->locals.size(), MPI_ERR_ARG);
     *stream = c ? c->locals[static_cast<std::size_t>(idx)].stream : MPIX_STREAM_NULL;
   });
 }
 
-#define PLAIT_STREAM_CALLS(SUFFIX, COUNT)                                                                                            \
-  extern "C" int MPIX_Stream_send##SUFFIX(const void* buf, COUNT count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,     \
-                                          int source_stream_index, int dest_stream_index) {                                          \
-    const plait::stream::Call call{"MPIX_Stream_send" #SUFFIX, __builtin_return_address(0)};                                         \
-    return on(comm, [&] {                                                                                                            \
-      require(dest_stream_index >= 0, MPI_ERR_ARG);                                                                                  \
-      plait::stream::send(with_streams(comm), source_stream_index, buf, count, datatype, {dest, tag, dest_stream_index},             \
-                          plait::stream::Mode::standard, call);                                                                      \
-    });                                                                                                                              \
-  }                                                                                                                                  \
-  extern "C" int MPIX_Stream_isend##SUFFIX(const void* buf, COUNT count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,    \
-                                           int source_stream_index, int dest_stream_index, MPI_Request* request) {                   \
-    return on(comm, [&] {                                                                                                            \
-      require(dest_stream_index >= 0, MPI_ERR_ARG);                                                                                  \
-      *request = plait::mpi::handle_of(plait::stream::isend(with_streams(comm), source_stream_index, buf, count, datatype,           \
-                                                            {dest, tag, dest_stream_index}, plait::stream::Mode::standard));         \
-    });                                                                                                                              \
-  }                                                                                                                                  \
-  extern "C" int MPIX_Stream_recv##SUFFIX(void* buf, COUNT count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,         \
-                                          int source_stream_index, int dest_stream_index, MPI_Status* status) {                      \
-    const plait::stream::Call call{"MPIX_Stream_recv" #SUFFIX, __builtin_return_address(0)};                                         \
-    return on_returning(comm, [&] {                                                                                                  \
-      require(source_stream_index >= -1, MPI_ERR_ARG);                                                                               \
-      return plait::stream::receive(with_streams(comm), dest_stream_index, buf, count, datatype, {source, tag, source_stream_index}, \
-                                    status, call);                                                                                   \
-    });                                                                                                                              \
-  }                                                                                                                                  \
-  extern "C" int MPIX_Stream_irecv##SUFFIX(void* buf, COUNT count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,        \
-                                           int source_stream_index, int dest_stream_index, MPI_Request* request) {                   \
-    return on(comm, [&] {                                                                                                            \
-      require(source_stream_index >= -1, MPI_ERR_ARG);                                                                               \
-      *request = plait::mpi::handle_of(                                                                                              \
-          plait::stream::ireceive(with_streams(comm), dest_stream_index, buf, count, datatype, {source, tag, source_stream_index})); \
-    });                                                                                                                              \
+#define PLAIT_STREAM_CALLS(SUFFIX, COUNT)                                                                                                 \
+  extern "C" int MPIX_Stream_send##SUFFIX(const void* buf, COUNT count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,          \
+                                          int source_stream_index, int dest_stream_index) {                                               \
+    const plait::p2p::Call call{"MPIX_Stream_send" #SUFFIX, __builtin_return_address(0)};                                                 \
+    return on(comm, [&] {                                                                                                                 \
+      require(dest_stream_index >= 0, MPI_ERR_ARG);                                                                                       \
+      plait::p2p::send(with_streams(comm), source_stream_index, buf, count, datatype, {dest, tag, dest_stream_index},                     \
+                       plait::p2p::Mode::standard, call);                                                                                 \
+    });                                                                                                                                   \
+  }                                                                                                                                       \
+  extern "C" int MPIX_Stream_isend##SUFFIX(const void* buf, COUNT count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,         \
+                                           int source_stream_index, int dest_stream_index, MPI_Request* request) {                        \
+    return on(comm, [&] {                                                                                                                 \
+      require(dest_stream_index >= 0, MPI_ERR_ARG);                                                                                       \
+      *request = plait::mpi::handle_of(plait::p2p::isend(with_streams(comm), source_stream_index, buf, count, datatype,                   \
+                                                         {dest, tag, dest_stream_index}, plait::p2p::Mode::standard));                    \
+    });                                                                                                                                   \
+  }                                                                                                                                       \
+  extern "C" int MPIX_Stream_recv##SUFFIX(void* buf, COUNT count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,              \
+                                          int source_stream_index, int dest_stream_index, MPI_Status* status) {                           \
+    const plait::p2p::Call call{"MPIX_Stream_recv" #SUFFIX, __builtin_return_address(0)};                                                 \
+    return on_returning(comm, [&] {                                                                                                       \
+      require(source_stream_index >= -1, MPI_ERR_ARG);                                                                                    \
+      return plait::p2p::receive(with_streams(comm), dest_stream_index, buf, count, datatype, {source, tag, source_stream_index}, status, \
+                                 call);                                                                                                   \
+    });                                                                                                                                   \
+  }                                                                                                                                       \
+  extern "C" int MPIX_Stream_irecv##SUFFIX(void* buf, COUNT count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,             \
+                                           int source_stream_index, int dest_stream_index, MPI_Request* request) {                        \
+    return on(comm, [&] {                                                                                                                 \
+      require(source_stream_index >= -1, MPI_ERR_ARG);                                                                                    \
+      *request = plait::mpi::handle_of(                                                                                                   \
+          plait::p2p::ireceive(with_streams(comm), dest_stream_index, buf, count, datatype, {source, tag, source_stream_index}));         \
+    });                                                                                                                                   \
   }
 
 PLAIT_STREAM_CALLS(, int)
@@ -153,13 +163,13 @@ PLAIT_STREAM_CALLS(_c, MPI_Count)
 extern "C" int MPIX_Stream_progress(MPIX_Stream stream) {
   return guarded([&] {
     if (stream == MPIX_STREAM_NULL) {
-      plait::mpi::progress_rest();
+      static_cast<void>(plait::mpi::progress_rest());
       plait::transport::poll_mpi_as_asked();
       return;
     }
     plait::lane::Endpoint& endpoint = *plait::mpi::stream_of(stream).endpoint;
     {
-      const plait::lane::Use use(endpoint);
+      const plait::lane::EndpointGuard guard(endpoint);
       static_cast<void>(endpoint.progress());
     }
     static_cast<void>(plait::transport::drive_network());
@@ -169,16 +179,16 @@ extern "C" int MPIX_Stream_progress(MPIX_Stream stream) {
 extern "C" int MPIX_Start_progress_thread(MPIX_Stream stream) {
   return guarded([&] {
     int level = MPI_THREAD_SINGLE;
-    plait::layout::check(PMPI_Query_thread(&level));
+    plait::check(PMPI_Query_thread(&level));
     // A thread of ours would call an MPI that lets only one in.
     require(level == MPI_THREAD_MULTIPLE || stream != MPIX_STREAM_NULL, MPI_ERR_UNSUPPORTED_OPERATION);
     if (stream != MPIX_STREAM_NULL) static_cast<void>(plait::mpi::stream_of(stream));
-    require(plait::stream::start_progress(stream, plait::mpi::progress_all), MPI_ERR_OTHER);
+    require(plait::progress::start_thread(stream, plait::mpi::progress_of), MPI_ERR_OTHER);
   });
 }
 
 extern "C" int MPIX_Stop_progress_thread(MPIX_Stream stream) {
-  return guarded([&] { require(plait::stream::stop_progress(stream), MPI_ERR_ARG); });
+  return guarded([&] { require(plait::progress::stop_thread(stream), MPI_ERR_ARG); });
 }
 
 #pragma GCC visibility pop

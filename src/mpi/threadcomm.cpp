@@ -12,10 +12,10 @@ namespace plait::mpi {
 namespace {
 
 /// What MPIX_Threadcomm_init has made.
-threadcomm::Process& base_of(MPI_Comm comm) {
-  stream::Communicator* const c = stream::find_communicator(comm);
+threadcomm::LocalGroup& base_of(MPI_Comm comm) {
+  p2p::Communicator* const c = p2p::find_communicator(comm);
   require(c && threadcomm::is_threadcomm(*c), MPI_ERR_COMM);
-  return threadcomm::process_of(*c);
+  return threadcomm::local_group_of(*c);
 }
 
 }  // namespace
@@ -23,9 +23,9 @@ threadcomm::Process& base_of(MPI_Comm comm) {
 
 #pragma GCC visibility push(default)
 
+using plait::require;
 using plait::mpi::base_of;
 using plait::mpi::on;
-using plait::mpi::require;
 
 extern "C" int MPIX_Threadcomm_init(MPI_Comm comm, int num_threads, MPI_Comm* newthreadcomm) {
   return on(comm, [&] {
@@ -34,7 +34,7 @@ extern "C" int MPIX_Threadcomm_init(MPI_Comm comm, int num_threads, MPI_Comm* ne
     try {
       *newthreadcomm = plait::threadcomm::create(comm, num_threads);
     } catch (const std::system_error&) {
-      throw plait::mpi::MPIError{MPI_ERR_UNSUPPORTED_OPERATION, false};
+      throw plait::MPIError{MPI_ERR_UNSUPPORTED_OPERATION, false};
     }
   });
 }
@@ -48,19 +48,19 @@ extern "C" int MPIX_Threadcomm_free(MPI_Comm* threadcomm) {
 }
 
 extern "C" int MPIX_Threadcomm_start(MPI_Comm threadcomm) {
-  const plait::stream::Call call{"MPIX_Threadcomm_start", __builtin_return_address(0)};
+  const plait::p2p::Call call{"MPIX_Threadcomm_start", __builtin_return_address(0)};
   return on(threadcomm, [&] { plait::threadcomm::start(base_of(threadcomm), call); });
 }
 
 extern "C" int MPIX_Threadcomm_finish(MPI_Comm threadcomm) {
-  const plait::stream::Call call{"MPIX_Threadcomm_finish", __builtin_return_address(0)};
+  const plait::p2p::Call call{"MPIX_Threadcomm_finish", __builtin_return_address(0)};
   return on(threadcomm, [&] { plait::threadcomm::finish(base_of(threadcomm), call); });
 }
 
 extern "C" int MPIX_Comm_test_threadcomm(MPI_Comm comm, int* flag) {
   return on(comm, [&] {
     require(flag, MPI_ERR_ARG);
-    const plait::stream::Communicator* const c = plait::stream::find_communicator(comm);
+    const plait::p2p::Communicator* const c = plait::p2p::find_communicator(comm);
     *flag = c && plait::threadcomm::is_threadcomm(*c) ? 1 : 0;
   });
 }

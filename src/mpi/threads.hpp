@@ -4,14 +4,14 @@
 #include <mpi.h>
 
 #include "mpi/communicator.hpp"
-#include "stream/stream.hpp"
+#include "p2p/communicator.hpp"
 #include "threadcomm/threadcomm.hpp"
 
 namespace plait::mpi {
 
 /// Null for other communicators than those of threads.
-inline stream::Communicator* threads(MPI_Comm comm) noexcept {
-  stream::Communicator* const c = stream::find_communicator(comm);
+inline p2p::Communicator* threads(MPI_Comm comm) noexcept {
+  p2p::Communicator* const c = p2p::find_communicator(comm);
   return c && threadcomm::is_threadcomm(*c) ? c : nullptr;
 }
 

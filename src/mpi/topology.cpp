@@ -28,9 +28,9 @@ void put(const std::vector<int>& from, int* to, int most) {
   std::copy_n(from.begin(), std::min(from.size(), static_cast<std::size_t>(std::max(most, 0))), to);
 }
 
-const Topology& cartesian(stream::Communicator& c) { return threadcomm::topology_of(threadcomm::rank_of(c), Kind::cartesian); }
-const Topology& graph(stream::Communicator& c) { return threadcomm::topology_of(threadcomm::rank_of(c), Kind::graph); }
-const Topology& distributed(stream::Communicator& c) { return threadcomm::topology_of(threadcomm::rank_of(c), Kind::distributed); }
+const Topology& cartesian(p2p::Communicator& c) { return threadcomm::topology_of(threadcomm::rank_of(c), Kind::cartesian); }
+const Topology& graph(p2p::Communicator& c) { return threadcomm::topology_of(threadcomm::rank_of(c), Kind::graph); }
+const Topology& distributed(p2p::Communicator& c) { return threadcomm::topology_of(threadcomm::rank_of(c), Kind::distributed); }
 
 int kind_of(const Rank& rank) {
   if (!rank.topology) return MPI_UNDEFINED;
@@ -44,7 +44,7 @@ int kind_of(const Rank& rank) {
   }
 }
 
-void check_rank(const stream::Communicator& c, int rank) { require(rank >= 0 && rank < c.size, MPI_ERR_RANK); }
+void check_rank(const p2p::Communicator& c, int rank) { require(rank >= 0 && rank < c.size, MPI_ERR_RANK); }
 
 std::span<const int> weights(const int* at, int n) {
   return at == MPI_UNWEIGHTED || at == MPI_WEIGHTS_EMPTY ? std::span<const int>{} : ints(at, n);
@@ -72,14 +72,14 @@ threadcomm::Edges edges(int n, const int* sources, const int* degrees, const int
 
 #pragma GCC visibility push(default)
 
+using plait::require;
 using plait::mpi::handle_of;
 using plait::mpi::ints;
 using plait::mpi::naming_child;
 using plait::mpi::on;
-using plait::mpi::require;
 using plait::mpi::threads;
-using plait::stream::Call;
-using plait::stream::Communicator;
+using plait::p2p::Call;
+using plait::p2p::Communicator;
 using plait::threadcomm::rank_of;
 using plait::threadcomm::Topology;
 

@@ -2,21 +2,18 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
-#include "grequest/grequest.hpp"
-#include "lane/endpoint.hpp"
-#include "stream/hang.hpp"
-#include "transport/packets.hpp"
+#include "p2p/hang.hpp"
+#include "progress/source.hpp"
 
 namespace plait::mpi {
 namespace {
 
-/// How long a kind's own way of waiting may stay away at a time, in seconds: somebody else may complete a request too, and
-/// the watchdog may have to speak.
+/// How long a way of waiting of the program's may stay away at a time, in seconds: somebody else may complete a request too, and
+/// the watchdog may have to speak; or, where something else is pending, that has to move.
 constexpr double kAway = 0.1;
-
-/// Endpoints that the call does not wait for, and the MPI, are looked at every so many rounds.
-constexpr int kRoundsToOthers = 8;
+constexpr double kAwayWhilePending = 0.0005;
 
 /// So many requests are named; of the others it says how many they are.
 constexpr std::size_t kNamed = 8;
@@ -37,24 +34,50 @@ bool alike(std::span<Request*> pending) noexcept {
   return std::ranges::all_of(pending, [&](const Request* r) { return r->kind == pending[0]->kind; });
 }
 
-}  // namespace
+progress::Waiter* waiter_of(Request& r) noexcept { return r.kind->waiter ? r.kind->waiter(r) : nullptr; }
 
-void Waiting::pause(std::span<Request*> pending, int natives) noexcept {
-  grequest::poll_orphans();
-  if (++rounds_ % kRoundsToOthers == 0) {
-    if (lane::work_exists()) static_cast<void>(lane::visit_neglected());
-    // Even where the call holds requests of the MPI's: if they are null or inactive, testing them moves nothing.
-    transport::poll_mpi();
+void set_polled(std::span<Request*> pending, bool here) noexcept {
+  for (Request* const r : pending) {
+    if (r->kind->set_polled) r->kind->set_polled(*r, here);
   }
-  if (watchdog_.barks()) [[unlikely]]
-    bark(pending, natives);
-  const bool blocked =
-      natives == 0 && !pending.empty() && pending[0]->kind->block && alike(pending) && pending[0]->kind->block(pending, kAway);
-  if (!blocked) backoff_.pause();
 }
 
-void Waiting::bark(std::span<Request*> pending, int natives) const noexcept {
-  stream::tell_hang({call_, caller_}, count_, watchdog_.seconds(), [&] { return list(pending, natives); });
+}  // namespace
+
+Waiting::Place::Place(Pending& pending) noexcept : pending_(pending) {
+  const std::span<Request*> ours = pending.ours();
+  if (ours.empty()) return;
+  first_ = waiter_of(*ours[0]);
+  if (first_ && std::ranges::all_of(ours, [&](Request* r) { return waiter_of(*r) == first_; })) of_all_ = first_;
+}
+
+void Waiting::begin() noexcept {
+  const std::span<Request*> ours = pending_.ours();
+  const bool one_kind = pending_.natives() == 0 && !ours.empty() && alike(ours);
+  may_block_ = one_kind && ours[0]->kind->block;
+  set_polled(ours, true);
+  place_.emplace(pending_);
+  wait_.emplace(*place_, one_kind ? *ours[0]->kind->patience : progress::kForRequests);
+}
+
+void Waiting::end() noexcept { set_polled(pending_.ours(), false); }
+
+/// True where it has waited.
+bool Waiting::long_round() noexcept {
+  if (watchdog_.barks()) [[unlikely]] {
+    p2p::tell_hang({call_, caller_}, count_, watchdog_.seconds(), [&] { return list(pending_.ours(), pending_.natives()); });
+  }
+  return may_block_ && block();
+}
+
+bool Waiting::block() noexcept {
+  const bool others = progress::any_pending();
+  if (std::exchange(has_blocked_, true)) {
+    if (others) static_cast<void>(progress::drive());
+    progress::poll_mpi();
+  }
+  const std::span<Request*> ours = pending_.ours();
+  return !ours.empty() && ours[0]->kind->block(ours, others ? kAwayWhilePending : kAway);
 }
 
 }  // namespace plait::mpi

@@ -1,17 +1,15 @@
 #include "partitioned/engine.hpp"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <new>
 
-#include "layout/contents.hpp"
-#include "stream/stream.hpp"
+#include "base/fatal.hpp"
+#include "base/mpi_lock.hpp"
+#include "p2p/world.hpp"
 #include "transport/packets.hpp"
 
 namespace plait::partitioned {
 
-using transport::Gate;
 using transport::must_work;
 
 namespace {
@@ -22,11 +20,6 @@ constexpr int kFirstChunkTag = 1;
 /// Between nodes, unless the program says otherwise: a message this large takes TCP about as long as ten small ones do.
 constexpr std::uint64_t kChunk = std::uint64_t{128} << 10;
 
-void give_up(const char* why) noexcept {
-  std::fprintf(stderr, "plait: %s\n", why);
-  PMPI_Abort(MPI_COMM_WORLD, 1);
-}
-
 }  // namespace
 
 Engine& Engine::get() {
@@ -35,17 +28,14 @@ Engine& Engine::get() {
 }
 
 void Engine::open(MPI_Comm comm, bool serialized) noexcept try {
-  node_ = stream::node_hash();
-  post_.open(comm, node_, serialized);
+  node_ = p2p::node_hash();
+  control_.open(comm, node_, serialized);
   comm_ = comm;
   serialized_ = serialized;
   next_tag_ = kFirstChunkTag;
   PMPI_Comm_rank(comm, &process_);
-  void* value = nullptr;
-  int found = 0;
-  PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&value), &found);
-  if (found) tag_limit_ = *static_cast<int*>(value);
-  open_names();
+  tag_limit_ = p2p::ask_tag_limit();
+  open_ids();
 } catch (...) {  // NOLINT(bugprone-empty-catch): there are no partitioned messages; calls that need them say so
 }
 
@@ -53,7 +43,7 @@ void Engine::open(MPI_Comm comm, bool serialized) noexcept try {
 
 void Engine::begin_use() noexcept {
   // Notes are exchanged by whichever thread comes, the helper too.
-  if (serialized_) need_gate();
+  if (serialized_) need_mpi_lock();
   used_.store(true, std::memory_order_relaxed);
 }
 
@@ -67,7 +57,7 @@ void Engine::add(std::unique_ptr<Sender> sender) {
     return;
   }
   const Side& side = sender->side();
-  Note note;
+  ControlMessage note;
   note.number = sender->number = next_number_++;
   note.from = process_;
   note.tag = side.tag;
@@ -105,8 +95,8 @@ void Engine::remove(Sender& sender) noexcept try {
   if (owned->side().nobody()) return;
   const bool left = owned->outlet()->left();  // or linked: nobody looks at the channel
   const bool withdrawn = !owned->started();
-  Note note;
-  note.kind = Note::Kind::withdraw;
+  ControlMessage note;
+  note.kind = ControlMessage::Kind::withdraw;
   note.number = owned->number;
   note.from = process_;
   note.tag = owned->side().tag;
@@ -166,17 +156,17 @@ void Engine::match(const Key& key) {
 }
 
 void Engine::join(Receiver& receiver, std::unique_ptr<Offer> offer) {
-  const Note& note = offer->note;
-  if (!offer->inlet && !offer->link && note.node == node_) offer->inlet = Inlet::attach(note.source);
+  const ControlMessage& note = offer->note;
+  if (!offer->inlet && !offer->link && note.node == node_) offer->inlet = ChannelReceiver::attach(note.source);
   if (!offer->inlet) {
     const bool first = !offer->link;
     const std::uint64_t asked = note.chunk ? note.chunk : receiver.side().chunk ? receiver.side().chunk : kChunk;
     const Cut cut = first ? Cut::of(note.source.bytes, asked) : offer->link->cut();
     const Route route = first ? Route{comm_, note.from, take_tags(cut.chunks())} : offer->link->route();
-    offer->link = std::make_unique<LinkIn>(receiver.side().memory, note.source.bytes, cut, route);
+    offer->link = std::make_unique<NetReceiver>(receiver.side().memory, note.source.bytes, cut, route);
     if (first) {
-      Note answer;
-      answer.kind = Note::Kind::answer;
+      ControlMessage answer;
+      answer.kind = ControlMessage::Kind::answer;
       answer.number = note.number;
       answer.from = process_;
       answer.tag = route.tag;
@@ -195,7 +185,7 @@ int Engine::take_tags(std::uint32_t n) {
     return tag;
   }
   if (tag_limit_ - next_tag_ < static_cast<int>(n)) {
-    give_up("the MPI has no tags left for partitioned messages between nodes; larger chunks need fewer");
+    fatal("the MPI has no tags left for partitioned messages between nodes; larger chunks need fewer");
   }
   const int tag = next_tag_;
   next_tag_ += static_cast<int>(n);
@@ -211,11 +201,11 @@ void Engine::end(Offer& offer) {
 // ---- notes
 
 /// To be sent by the next exchange.
-void Engine::send(const Note& note, int to) {
+void Engine::send(const ControlMessage& note, int to) {
   if (to == process_) {
     take(note);
   } else {
-    unsent_.push_back({MPI_REQUEST_NULL, std::make_unique<Note>(note), to});
+    unsent_.push_back({MPI_REQUEST_NULL, std::make_unique<ControlMessage>(note), to});
     has_unsent_.store(true, std::memory_order_relaxed);
   }
 }
@@ -229,11 +219,11 @@ bool Engine::exchange_notes() {
 
 bool Engine::exchange_by_post() {
   bool moved = false;
-  for (Note note; post_.take(note); moved = true) take(note);
+  for (ControlMessage note; control_.take(note); moved = true) take(note);
   std::vector<int> full;  // what goes to one process stays in order
   const auto sent = std::erase_if(unsent_, [&](const Sent& s) {
-    if (!post_.reaches(s.to) || std::ranges::find(full, s.to) != full.end()) return false;
-    if (post_.put(*s.note, s.to)) return true;
+    if (!control_.reaches(s.to) || std::ranges::find(full, s.to) != full.end()) return false;
+    if (control_.put(*s.note, s.to)) return true;
     full.push_back(s.to);
     return false;
   });
@@ -243,20 +233,21 @@ bool Engine::exchange_by_post() {
 
 /// As far as the MPI lets us in.
 bool Engine::exchange_by_mpi() {
-  if (!Gate::enter_if_free()) return false;
-  std::vector<Note> notes;
+  const MpiTryLock lock;
+  if (!lock) return false;
+  std::vector<ControlMessage> notes;
   for (;;) {
     int flag = 0;
     MPI_Message message = MPI_MESSAGE_NULL;
     MPI_Status status;
     must_work(PMPI_Improbe(MPI_ANY_SOURCE, kNoteTag, comm_, &flag, &message, &status));
     if (!flag) break;
-    must_work(PMPI_Mrecv(&notes.emplace_back(), static_cast<int>(sizeof(Note)), MPI_BYTE, &message, MPI_STATUS_IGNORE));
+    must_work(PMPI_Mrecv(&notes.emplace_back(), static_cast<int>(sizeof(ControlMessage)), MPI_BYTE, &message, MPI_STATUS_IGNORE));
   }
-  for (const Note& note : notes) take(note);
+  for (const ControlMessage& note : notes) take(note);
   const auto sent = std::erase_if(unsent_, [&](Sent& s) {
-    if (post_.reaches(s.to)) return false;
-    must_work(PMPI_Isend(s.note.get(), static_cast<int>(sizeof(Note)), MPI_BYTE, s.to, kNoteTag, comm_, &s.request));
+    if (control_.reaches(s.to)) return false;
+    must_work(PMPI_Isend(s.note.get(), static_cast<int>(sizeof(ControlMessage)), MPI_BYTE, s.to, kNoteTag, comm_, &s.request));
     sent_.push_back(std::move(s));
     return true;
   });
@@ -266,22 +257,21 @@ bool Engine::exchange_by_mpi() {
     must_work(PMPI_Test(&s.request, &flag, MPI_STATUS_IGNORE));
     return flag != 0;
   });
-  Gate::leave();
   return !notes.empty() || sent > 0;
 }
 
-void Engine::take(const Note& note) {
+void Engine::take(const ControlMessage& note) {
   switch (note.kind) {
-    case Note::Kind::offer:
+    case ControlMessage::Kind::offer:
       take_offer(note);
       break;
-    case Note::Kind::withdraw:
+    case ControlMessage::Kind::withdraw:
       take_withdrawal(note);
       break;
-    case Note::Kind::answer:
+    case ControlMessage::Kind::answer:
       take_answer(note);
       break;
-    case Note::Kind::gone:
+    case ControlMessage::Kind::gone:
       for (const auto& s : gone_) {
         if (s->number == note.number) s->outlet()->leave();
       }
@@ -289,14 +279,14 @@ void Engine::take(const Note& note) {
   }
 }
 
-void Engine::take_offer(const Note& note) {
+void Engine::take_offer(const ControlMessage& note) {
   auto offer = std::make_unique<Offer>();
   offer->note = note;
   offers_[note.key()].push_back(std::move(offer));
   match(note.key());
 }
 
-void Engine::take_withdrawal(const Note& note) {
+void Engine::take_withdrawal(const ControlMessage& note) {
   const auto is_it = [&](const Offer& o) { return o.note.number == note.number && o.note.key() == note.key(); };
   const Key key = note.key();
   std::unique_ptr<Offer> taken;
@@ -315,11 +305,11 @@ void Engine::take_withdrawal(const Note& note) {
   }
   if (taken) {
     // The sender waits to be told, here or, on another node, by a note.
-    if (!taken->inlet && taken->note.node == node_) taken->inlet = Inlet::attach(taken->note.source);
+    if (!taken->inlet && taken->note.node == node_) taken->inlet = ChannelReceiver::attach(taken->note.source);
     end(*taken);
     if (!taken->inlet) {
-      Note gone;
-      gone.kind = Note::Kind::gone;
+      ControlMessage gone;
+      gone.kind = ControlMessage::Kind::gone;
       gone.number = note.number;
       gone.from = process_;
       send(gone, note.from);
@@ -331,25 +321,24 @@ void Engine::take_withdrawal(const Note& note) {
   match(key);
 }
 
-void Engine::take_answer(const Note& note) {
+void Engine::take_answer(const ControlMessage& note) {
   const auto at = senders_.find(note.number);
   if (at == senders_.end()) return;  // it was freed
   const lane::Memory& memory = at->second->side().memory;
   const Cut cut{std::max<std::uint64_t>(memory.bytes, 1), note.chunk};
-  at->second->link(std::make_unique<LinkOut>(memory, cut, Route{comm_, note.from, note.tag}));
+  at->second->link(std::make_unique<NetSender>(memory, cut, Route{comm_, note.from, note.tag}));
 }
 
 // ---- moving on
 
-bool Engine::poll() noexcept try {
+bool Engine::exchange() noexcept try {
   const std::unique_lock guard(lock_, std::try_to_lock);
   return guard && exchange_notes();
 } catch (const std::bad_alloc&) {
-  give_up("no memory left for partitioned messages");
-  return false;
+  fatal("no memory left for partitioned messages");
 }
 
-bool Engine::visit() noexcept try {
+bool Engine::try_progress() noexcept try {
   const std::unique_lock guard(lock_, std::try_to_lock);
   if (!guard) return false;
   bool moved = false;
@@ -364,8 +353,7 @@ bool Engine::visit() noexcept try {
   }
   return (alone && exchange_notes()) || moved;
 } catch (const std::bad_alloc&) {
-  give_up("no memory left for partitioned messages");
-  return false;
+  fatal("no memory left for partitioned messages");
 }
 
 void Engine::close() noexcept {

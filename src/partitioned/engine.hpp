@@ -15,7 +15,7 @@
 #include <mutex>
 #include <vector>
 
-#include "partitioned/post.hpp"
+#include "partitioned/control_channel.hpp"
 #include "partitioned/receiver.hpp"
 #include "partitioned/sender.hpp"
 
@@ -41,9 +41,9 @@ class Engine {
   void remove(Receiver& receiver) noexcept;
 
   /// Takes and sends notes; true if there were some.
-  bool poll() noexcept;
+  bool exchange() noexcept;
   /// A round for all that there are.
-  bool visit() noexcept;
+  bool try_progress() noexcept;
   /// Are there notes for others that wait for room, or for the MPI? A hint.
   [[nodiscard]] bool has_unsent() const noexcept { return has_unsent_.load(std::memory_order_relaxed); }
   /// Has anything been made that may have to move?
@@ -52,7 +52,7 @@ class Engine {
  private:
   struct Sent {
     MPI_Request request = MPI_REQUEST_NULL;
-    std::unique_ptr<Note> note;
+    std::unique_ptr<ControlMessage> note;
     int to = 0;
   };
 
@@ -60,11 +60,11 @@ class Engine {
   bool exchange_notes();
   bool exchange_by_post();
   bool exchange_by_mpi();
-  void send(const Note& note, int to);
-  void take(const Note& note);
-  void take_offer(const Note& note);
-  void take_withdrawal(const Note& note);
-  void take_answer(const Note& note);
+  void send(const ControlMessage& note, int to);
+  void take(const ControlMessage& note);
+  void take_offer(const ControlMessage& note);
+  void take_withdrawal(const ControlMessage& note);
+  void take_answer(const ControlMessage& note);
   void match(const Key& key);
   void join(Receiver& receiver, std::unique_ptr<Offer> offer);
   void end(Offer& offer);
@@ -76,7 +76,7 @@ class Engine {
   std::atomic<bool> used_{false};
   std::atomic<bool> has_unsent_{false};
   bool serialized_ = false;
-  Post post_;
+  ControlChannel control_;
   std::uint64_t node_ = 0;
   int process_ = 0;
   int tag_limit_ = 32767;

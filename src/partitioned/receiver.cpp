@@ -1,31 +1,9 @@
 #include "partitioned/receiver.hpp"
 
 #include <algorithm>
-
-#include "base/backoff.hpp"
+#include <mutex>
 
 namespace plait::partitioned {
-
-/// One thread at a time looks at what comes.
-class Receiver::Busy {
- public:
-  enum class Try : bool { once, until_free };
-  Busy(std::atomic<bool>& word, Try how) noexcept : word_(word) {
-    // acquire and release: what the last one did.
-    Backoff backoff;
-    while (!(mine_ = !word_.exchange(true, std::memory_order_acquire)) && how == Try::until_free) backoff.pause();
-  }
-  Busy(const Busy&) = delete;
-  Busy& operator=(const Busy&) = delete;
-  ~Busy() {
-    if (mine_) word_.store(false, std::memory_order_release);
-  }
-  explicit operator bool() const noexcept { return mine_; }
-
- private:
-  std::atomic<bool>& word_;
-  bool mine_;
-};
 
 Receiver::Receiver(Side side)
     : side_(std::move(side)),
@@ -34,7 +12,7 @@ Receiver::Receiver(Side side)
       sure_(side_.nobody()) {}
 
 void Receiver::start() {
-  const Busy busy(busy_, Busy::Try::until_free);
+  const std::lock_guard guard(busy_);
   ++round_;
   received_ = 0;
   for (auto& bytes : parts_) bytes.store(0, std::memory_order_relaxed);
@@ -52,7 +30,7 @@ void Receiver::begin() {
 }
 
 void Receiver::match(std::unique_ptr<Offer> offer) {
-  const Busy busy(busy_, Busy::Try::until_free);
+  const std::lock_guard guard(busy_);
   if (offer->inlet) offer->inlet->meet(side_.memory, parts_.empty() ? 0 : part_bytes_, true);
   units_ = std::max<std::uint64_t>(offer->note.source.bytes, 1);
   offer_ = std::move(offer);
@@ -61,7 +39,7 @@ void Receiver::match(std::unique_ptr<Offer> offer) {
 }
 
 std::unique_ptr<Offer> Receiver::unmatch() noexcept {
-  const Busy busy(busy_, Busy::Try::until_free);
+  const std::lock_guard guard(busy_);
   if (received_ > 0 || round_ > 1) return nullptr;
   matched_.store(false, std::memory_order_relaxed);
   return std::move(offer_);
@@ -88,9 +66,9 @@ void Receiver::take(std::uint64_t begin, std::uint64_t units) noexcept {
 bool Receiver::step() noexcept {
   // relaxed: a hint.
   if (!matched_.load(std::memory_order_relaxed) || !active_.load(std::memory_order_relaxed)) return false;
-  const Busy busy(busy_, Busy::Try::once);
-  if (!busy || !offer_ || !active_.load(std::memory_order_relaxed)) return false;
-  if (Inlet* const inlet = offer_->inlet.get()) {
+  const std::unique_lock guard(busy_, std::try_to_lock);
+  if (!guard || !offer_ || !active_.load(std::memory_order_relaxed)) return false;
+  if (ChannelReceiver* const inlet = offer_->inlet.get()) {
     const bool moved = inlet->take([this](std::uint64_t begin, std::uint64_t units) { take(begin, units); });
     if (inlet->lost() && !done()) {
       active_.store(false, std::memory_order_relaxed);
@@ -100,7 +78,7 @@ bool Receiver::step() noexcept {
   }
   bool moved = false;
   for (;;) {
-    const LinkIn::Piece piece = offer_->link->step();
+    const NetReceiver::Piece piece = offer_->link->step();
     if (piece.units == 0) return moved;
     take(piece.begin, piece.units);
     moved = true;
@@ -113,9 +91,14 @@ bool Receiver::arrived(int partition) const noexcept {
   return !parts_.empty() && parts_[static_cast<std::size_t>(partition)].load(std::memory_order_acquire) == part_bytes_;
 }
 
-void Receiver::attend(bool here) noexcept {
-  const Busy busy(busy_, here ? Busy::Try::once : Busy::Try::until_free);
-  if (busy && offer_ && offer_->inlet) offer_->inlet->attend(here);
+void Receiver::set_polled(bool here) noexcept {
+  std::unique_lock guard(busy_, std::defer_lock);
+  if (here) {
+    static_cast<void>(guard.try_lock());  // a hint
+  } else {
+    guard.lock();
+  }
+  if (guard && offer_ && offer_->inlet) offer_->inlet->set_polled(here);
 }
 
 std::uint64_t Receiver::received() const noexcept { return offer_ ? std::min(offer_->note.source.bytes, side_.memory.bytes) : 0; }

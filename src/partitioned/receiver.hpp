@@ -6,14 +6,15 @@
 #include <memory>
 #include <vector>
 
-#include "partitioned/inlet.hpp"
-#include "partitioned/link.hpp"
+#include "base/spinlock.hpp"
+#include "partitioned/channel_receiver.hpp"
+#include "partitioned/net_channel.hpp"
 #include "partitioned/side.hpp"
 
 namespace plait::partitioned {
 
 /// What one process tells another of a message, by the MPI.
-struct Note {
+struct ControlMessage {
   enum class Kind : std::uint32_t {
     offer,     ///< to the receiver: there is a message
     withdraw,  ///< to the receiver: it was freed and never started
@@ -27,16 +28,16 @@ struct Note {
   std::uint64_t comm = 0;
   std::uint64_t node = 0;
   std::uint64_t chunk = 0;
-  Inlet::Source source;
+  ChannelReceiver::Source source;
 
   [[nodiscard]] Key key() const noexcept { return {comm, from, tag}; }
 };
 
 /// A message that is there, and the way it comes.
 struct Offer {
-  Note note;
-  std::unique_ptr<Inlet> inlet;
-  std::unique_ptr<LinkIn> link;
+  ControlMessage note;
+  std::unique_ptr<ChannelReceiver> inlet;
+  std::unique_ptr<NetReceiver> link;
 };
 
 class Receiver {
@@ -56,7 +57,7 @@ class Receiver {
   }
   /// Any thread.
   [[nodiscard]] bool arrived(int partition) const noexcept;
-  void attend(bool here) noexcept;
+  void set_polled(bool here) noexcept;
 
   /// Of one that is done: bytes received, and MPI's error class.
   [[nodiscard]] std::uint64_t received() const noexcept;
@@ -77,7 +78,6 @@ class Receiver {
  private:
   void begin();
   void take(std::uint64_t begin, std::uint64_t units) noexcept;
-  class Busy;
 
   Side side_;
   std::uint64_t part_bytes_;
@@ -86,7 +86,7 @@ class Receiver {
   std::uint64_t units_ = 0;                        ///< that the message has
   std::uint64_t received_ = 0;                     ///< units of this round
   std::vector<std::atomic<std::uint64_t>> parts_;  ///< bytes of each partition that have come; none where there is one
-  std::atomic<bool> busy_{false};
+  Spinlock busy_;                                  ///< one thread at a time looks at what comes
   std::atomic<bool> active_{false}, done_{false}, matched_{false};
   std::atomic<bool> sure_;
 };

@@ -1,11 +1,8 @@
 #include "partitioned/request.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <chrono>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -15,22 +12,18 @@
 #include <system_error>
 #include <utility>
 
-#include "base/backoff.hpp"
-#include "base/crowd.hpp"
-#include "lane/endpoint.hpp"
-#include "layout/contents.hpp"
-#include "partitioned/bell.hpp"
+#include "base/error.hpp"
+#include "p2p/handle_bits.hpp"
+#include "p2p/message.hpp"
+#include "p2p/types.hpp"
+#include "p2p/world.hpp"
+#include "partitioned/doorbell.hpp"
 #include "partitioned/engine.hpp"
 #include "plait/partitioned.h"
-#include "stream/handle_bits.hpp"
-#include "stream/message.hpp"
-#include "stream/types.hpp"
+#include "progress/source.hpp"
 
 namespace plait::partitioned {
 namespace {
-
-using layout::check;
-using layout::require;
 
 struct Partitioned : Request {
   Sender* sender = nullptr;  ///< one of the two; the engine's
@@ -38,7 +31,7 @@ struct Partitioned : Request {
   const char* element = nullptr;  ///< of a send whose ranges are added: where the first one begins
   std::int64_t extent = 0;        ///< and how far they are apart
   std::uint64_t size = 0;         ///< bytes of each
-  bool attended = false;          ///< a thread has begun to wait; until the round is over
+  bool polled = false;            ///< a thread has begun to wait; until the round is over
 
   [[nodiscard]] const Side& side() const noexcept { return sender ? sender->side() : receiver->side(); }
 };
@@ -49,12 +42,12 @@ const Partitioned& as(const Request& r) noexcept { return static_cast<const Part
 /// Requests that are started and not complete. A hint: relaxed.
 constinit std::atomic<int> active{0};
 
-constexpr lane::Elsewhere kMessages{
-    .neglected = []() noexcept { return active.load(std::memory_order_relaxed) > 0 || Engine::get().has_unsent(); },
-    .visit = []() noexcept { return Engine::get().visit(); }};
-
-/// Offers of the core since something last moved, in this thread.
-thread_local unsigned idle = 0;
+/// Rounds that are started and not complete, and what the sides have to tell each other.
+class Messages final : public progress::Source {
+ public:
+  [[nodiscard]] bool pending() const noexcept override { return active.load(std::memory_order_relaxed) > 0 || Engine::get().has_unsent(); }
+  bool try_progress() noexcept override { return Engine::get().try_progress(); }
+};
 
 // ---- the kind's functions
 
@@ -64,34 +57,30 @@ bool done(const Request& r) noexcept {
 }
 
 /// Tells the other side whether a thread here will take or give what there is.
-void attend(Partitioned& p, bool here) noexcept {
-  if (p.attended == here) return;
-  p.attended = here;
+void set_polled(Request& r, bool here) noexcept {
+  Partitioned& p = as(r);
+  if (p.polled == here) return;
+  p.polled = here;
   if (p.sender) {
-    p.sender->attend(here);
+    p.sender->set_polled(here);
   } else {
-    p.receiver->attend(here);
+    p.receiver->set_polled(here);
   }
 }
 
 bool step(Partitioned& p) noexcept { return p.active && (p.sender ? p.sender->step() : p.receiver->step()); }
 
-void progress(Request& r) noexcept {
-  /// The other messages of the process are looked at every so many rounds in vain.
-  constexpr unsigned kRoundsToOthers = 8;
-  thread_local unsigned rounds = 0;
+bool progress(Request& r, Round& round) noexcept {
   Partitioned& p = as(r);
-  if (step(p) || !p.active) return;
-  if (++rounds % kRoundsToOthers == 0) {
-    static_cast<void>(Engine::get().visit());
-  } else if (p.sender ? !p.sender->matched() : p.receiver->unsure()) {  // the sides have to find each other first
-    static_cast<void>(Engine::get().poll());
-  }
+  if (step(p)) return true;
+  // The two sides have to find each other first.
+  const bool alone = p.active && (p.sender ? !p.sender->matched() : p.receiver->unsure());
+  return alone && round.first(&Engine::get()) && Engine::get().exchange();
 }
 
 void set_status(const Partitioned& p, MPI_Status* status) noexcept {
   if (!status || status == MPI_STATUS_IGNORE) return;
-  stream::set_empty(status);
+  p2p::set_empty(status);
   if (!p.active || p.sender) return;
   const int error = status->MPI_ERROR;
   PMPI_Status_set_elements_x(status, MPI_BYTE, static_cast<MPI_Count>(p.receiver->received()));
@@ -108,8 +97,7 @@ int peek(Request& r, void* status) noexcept {
 
 int retire(Request& r, void* status) noexcept {
   const int error = peek(r, status);
-  idle = 0;
-  attend(as(r), false);
+  set_polled(r, false);
   if (r.active) active.fetch_sub(1, std::memory_order_relaxed);
   r.active = false;
   return error;
@@ -142,7 +130,7 @@ int start(Request& r) {
 
 std::uint64_t communicator(const Request& r) {
   const Side& side = as(r).side();
-  return !side.name || side.name->freed.load(std::memory_order_relaxed) ? 0 : stream::to_bits(side.comm);
+  return !side.name || side.name->freed.load(std::memory_order_relaxed) ? 0 : p2p::to_bits(side.comm);
 }
 
 void describe(const Request& r, std::string& text) {
@@ -157,59 +145,6 @@ void describe(const Request& r, std::string& text) {
   }
 }
 
-// ---- waiting
-
-/// Rounds of polling before the core is offered to others, some 20 us; where cores are short, about as long as a piece takes. Then
-/// so many offers before sleeping.
-constexpr int kSpins = 1000;
-constexpr int kSpinsInCrowd = 20;
-constexpr unsigned kYields = 2000;
-/// The other messages of the process are looked at every so many of these.
-constexpr unsigned kYieldsToOthers = 4;
-/// How long others may sleep who have to be asked, as the MPI has.
-constexpr auto kDoze = std::chrono::microseconds(200);
-
-/// A round for all of a group; true if one is done.
-bool round(std::span<Request*> group, bool& moved) noexcept {
-  bool any = false;
-  for (Request* const r : group) {
-    moved |= step(as(*r));
-    any |= done(*r);
-  }
-  return any;
-}
-
-bool block(std::span<Request*> group, double) noexcept {
-  for (Request* const r : group) attend(as(*r), true);
-  bool moved = false;
-  join_crowd();
-  const int spins = is_crowd() ? kSpinsInCrowd : kSpins;
-  for (int i = 0; i < spins; ++i) {
-    moved = false;
-    if (round(group, moved)) {
-      idle = 0;
-      return true;
-    }
-    if (moved) {
-      i = 0;
-      idle = 0;
-    } else {
-      relax();
-    }
-  }
-  for (Request* const r : group) progress(*r);
-  if (++idle % kYieldsToOthers == 0 && Engine::get().visit()) idle = 0;
-  if (idle < kYields) {
-    sched_yield();
-    return true;
-  }
-  Bell::get().sleep(kDoze, [&] {
-    bool found = false;
-    return round(group, found) || found;
-  });
-  return true;
-}
-
 constexpr RequestKind kPartitioned{
     .progress = progress,
     .done = done,
@@ -217,7 +152,10 @@ constexpr RequestKind kPartitioned{
     .peek = peek,
     .free = free_request,
     .cancel = [](Request&) -> int { return MPI_ERR_REQUEST; },
-    .block = block,
+    .block = nullptr,
+    .waiter = [](Request&) -> progress::Waiter* { return &Doorbell::get(); },
+    .patience = &progress::kForPartition,
+    .set_polled = set_polled,
     .start = start,
     .communicator = communicator,
     .describe = describe,
@@ -250,8 +188,8 @@ Side side_of(const Arguments& a) {
   side.partitions = a.partitions;
   side.chunk = chunk_in(a.info);
   require(a.count >= 0, MPI_ERR_COUNT);
-  side.memory = stream::memory_of(a.buffer, a.count * a.partitions, a.type);
-  side.name = name_of(a.comm);
+  side.memory = p2p::memory_of(a.buffer, a.count * a.partitions, a.type);
+  side.name = id_of(a.comm);
   int inter = 0;
   int size = 0;
   check(PMPI_Comm_test_inter(a.comm, &inter));
@@ -260,7 +198,7 @@ Side side_of(const Arguments& a) {
   require(a.rank >= 0 && a.rank < size, MPI_ERR_RANK);
   require(a.buffer || a.type != MPI_BYTE || side.memory.bytes == 0, MPI_ERR_BUFFER);
   require(Engine::get().is_open() && side.name, MPI_ERR_UNSUPPORTED_OPERATION);
-  find_processes(a.comm, {&a.rank, 1}, {&side.process, 1});
+  p2p::GroupOf(a.comm).processes({&a.rank, 1}, {&side.process, 1});
   require(side.process != MPI_UNDEFINED, MPI_ERR_UNSUPPORTED_OPERATION);  // a process of another MPI_COMM_WORLD
   return side;
 }
@@ -271,8 +209,12 @@ Partitioned& make() {
   p->kind = &kPartitioned;
   p->persistent = true;
   p->active = false;
-  // release: nothing but the pointer; it is a constant.
-  lane::elsewhere.store(&kMessages, std::memory_order_release);
+  static Messages& messages = []() -> Messages& {
+    auto& source = *new Messages;  // never destroyed: requests may outlive static objects
+    progress::add_source(source);
+    return source;
+  }();
+  static_cast<void>(messages);
   return *p;
 }
 
@@ -299,7 +241,7 @@ Partitioned& make_send(Side side, std::optional<std::uint64_t> elements) try {
   Engine::get().add(std::move(sender));
   return draft.release();
 } catch (const std::system_error&) {
-  throw layout::MPIError{MPI_ERR_UNSUPPORTED_OPERATION, false};  // no shared memory
+  throw MPIError{MPI_ERR_UNSUPPORTED_OPERATION, false};  // no shared memory
 }
 
 /// A send, started unless `nothing` of it is meant: that may come when the rest has gone.
@@ -317,7 +259,7 @@ void open(MPI_Comm comm, bool serialized) noexcept {
 }
 
 bool used() noexcept { return Engine::get().used(); }
-bool move_all() noexcept { return used() && Engine::get().visit(); }
+bool move_all() noexcept { return used() && Engine::get().try_progress(); }
 
 void close() noexcept { Engine::get().close(); }
 
@@ -329,11 +271,11 @@ Request& receive_init(const Arguments& a) try {
   Draft draft;
   auto receiver = std::make_unique<Receiver>(side_of(a));
   draft.get().receiver = receiver.get();
-  static_cast<void>(Bell::get());
+  static_cast<void>(Doorbell::get());
   Engine::get().add(std::move(receiver));
   return draft.release();
 } catch (const std::system_error&) {
-  throw layout::MPIError{MPI_ERR_UNSUPPORTED_OPERATION, false};
+  throw MPIError{MPI_ERR_UNSUPPORTED_OPERATION, false};
 }
 
 Request& send_create(const Arguments& a, int threads) {
@@ -350,14 +292,14 @@ Request& send_create(const Arguments& a, int threads) {
 }
 
 void ready(Request& r, int low, int high) {
-  join_crowd();
+  progress::count_thread();
   Partitioned& p = active_send(r, false, false);
   require(low >= 0 && low <= high && high < p.side().partitions, MPI_ERR_ARG);
   require(p.sender->ready(low, high), MPI_ERR_ARG);
 }
 
 void ready(Request& r, int count, const int* partitions) {
-  join_crowd();
+  progress::count_thread();
   Partitioned& p = active_send(r, false, count == 0);
   require(count >= 0 && (partitions || count == 0), MPI_ERR_ARG);
   const std::span all(partitions, static_cast<std::size_t>(count));
@@ -378,15 +320,16 @@ bool arrived(Request& r, int partition) {
   require(p.receiver, MPI_ERR_REQUEST);
   require(partition >= 0 && partition < p.side().partitions, MPI_ERR_ARG);
   if (!p.active || p.receiver->arrived(partition)) return true;
-  progress(r);
+  Round round;
+  if (!progress(r, round)) static_cast<void>(progress::drive_sometimes());
   return p.receiver->arrived(partition);
 }
 
 void add(Request& r, const void* buffer, int count, MPI_Datatype type) {
-  join_crowd();
+  progress::count_thread();
   Partitioned& p = active_send(r, true, count == 0);
   require(count >= 0, MPI_ERR_COUNT);
-  MPI_Count each = stream::plain_size(type);
+  MPI_Count each = p2p::plain_size(type);
   if (each < 0) check(PMPI_Type_size_x(type, &each));
   const auto bytes = static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(each);
   if (bytes == 0 && p.size > 0) return;

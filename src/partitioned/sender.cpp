@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <bit>
-
-#include "base/backoff.hpp"
+#include <mutex>
 
 namespace plait::partitioned {
 namespace {
@@ -45,7 +44,7 @@ Sender::Sender(Side side, std::optional<std::uint64_t> elements)
     groups = std::max<std::uint64_t>((side_.memory.bytes + granule_ - 1) / granule_, 1);
     added_ = std::vector<std::atomic<std::uint64_t>>(groups);
   }
-  if (!side_.nobody()) outlet_ = std::make_unique<Outlet>(side_.memory, static_cast<std::uint32_t>(groups));
+  if (!side_.nobody()) outlet_ = std::make_unique<ChannelSender>(side_.memory, static_cast<std::uint32_t>(groups));
 }
 
 /// Partitions go together as far as no receiver's partition has to wait for another's bytes.
@@ -56,11 +55,8 @@ std::uint32_t Sender::group_for(std::uint64_t part) const noexcept {
 }
 
 void Sender::start() noexcept {
-  Backoff backoff;
-  // acquire and release, as in step(): another thread may look whether there is something to do.
-  while (busy_.exchange(true, std::memory_order_acquire)) backoff.pause();
+  const std::lock_guard guard(busy_);  // as in step(): another thread may look whether there is something to do
   begin();
-  busy_.store(false, std::memory_order_release);
 }
 
 void Sender::begin() noexcept {
@@ -139,7 +135,7 @@ void Sender::count_down(std::uint64_t n) noexcept {
 void Sender::complete(std::uint64_t begin, std::uint64_t end) noexcept {
   if (side_.nobody()) return;
   // acquire: the link as it was made. Where it comes this moment, the groups are opened and step() finds them.
-  if (LinkOut* const link = link_.load(std::memory_order_acquire)) {
+  if (NetSender* const link = link_.load(std::memory_order_acquire)) {
     link->ready(begin, end);
   } else {
     outlet_->send(begin, end);
@@ -214,27 +210,26 @@ int Sender::readied() const noexcept {
 // ---- moving on
 
 bool Sender::step() noexcept {
-  // acquire and release: one thread at a time.
-  if (side_.nobody() || busy_.exchange(true, std::memory_order_acquire)) return false;
+  const std::unique_lock guard(busy_, std::try_to_lock);
+  if (side_.nobody() || !guard) return false;
   bool moved = false;
-  if (LinkOut* const link = link_.load(std::memory_order_acquire)) {
+  if (NetSender* const link = link_.load(std::memory_order_acquire)) {
     // What was ready before it was known.
     for (std::uint64_t begin = 0, end = 0; outlet_->take_opened(begin, end); moved = true) link->ready(begin, end);
     moved |= link->step();
   } else {
     moved = outlet_->push_opened();
   }
-  busy_.store(false, std::memory_order_release);
   return moved;
 }
 
 bool Sender::done() const noexcept {
   if (side_.nobody()) return true;
-  const LinkOut* const link = link_.load(std::memory_order_acquire);
+  const NetSender* const link = link_.load(std::memory_order_acquire);
   return link ? link->done() : outlet_->done();
 }
 
-void Sender::link(std::unique_ptr<LinkOut> link) noexcept {
+void Sender::link(std::unique_ptr<NetSender> link) noexcept {
   link->begin();
   owned_link_ = std::move(link);
   outlet_->leave();  // nobody will look there

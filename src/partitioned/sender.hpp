@@ -12,8 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "partitioned/link.hpp"
-#include "partitioned/outlet.hpp"
+#include "base/spinlock.hpp"
+#include "partitioned/channel_sender.hpp"
+#include "partitioned/net_channel.hpp"
 #include "partitioned/side.hpp"
 
 namespace plait::partitioned {
@@ -43,17 +44,17 @@ class Sender {
   /// A round of work by a thread that waits or asks, unless another is at it; true if something moved.
   bool step() noexcept;
   [[nodiscard]] bool done() const noexcept;
-  void attend(bool here) noexcept {
-    if (outlet_) outlet_->attend(here);
+  void set_polled(bool here) noexcept {
+    if (outlet_) outlet_->set_polled(here);
   }
 
   // ---- for the engine
 
-  [[nodiscard]] Outlet* outlet() noexcept { return outlet_.get(); }
+  [[nodiscard]] ChannelSender* outlet() noexcept { return outlet_.get(); }
   [[nodiscard]] bool matched() const noexcept { return !outlet_ || linked() || outlet_->matched(); }
   [[nodiscard]] bool linked() const noexcept { return link_.load(std::memory_order_relaxed) != nullptr; }
   /// The receiver is on another node.
-  void link(std::unique_ptr<LinkOut> link) noexcept;
+  void link(std::unique_ptr<NetSender> link) noexcept;
 
   std::uint32_t number = 0;  ///< among those of this process
 
@@ -73,11 +74,11 @@ class Sender {
   std::uint64_t part_bytes_;
   std::uint64_t granule_ = 0;  ///< bytes; ranges that are added complete groups of this size
   std::uint32_t round_ = 0;
-  std::uint32_t group_ = 1;         ///< partitions in a group this round: a power of two, at most 64
-  std::unique_ptr<Outlet> outlet_;  ///< null for MPI_PROC_NULL
-  std::unique_ptr<LinkOut> owned_link_;
-  std::atomic<LinkOut*> link_{nullptr};
-  std::atomic<bool> busy_{false};  ///< a thread is in step()
+  std::uint32_t group_ = 1;                ///< partitions in a group this round: a power of two, at most 64
+  std::unique_ptr<ChannelSender> outlet_;  ///< null for MPI_PROC_NULL
+  std::unique_ptr<NetSender> owned_link_;
+  std::atomic<NetSender*> link_{nullptr};
+  Spinlock busy_;  ///< a thread is in step()
 
   /// A bit for each partition, or element. Those behind the last are set.
   std::vector<std::atomic<std::uint64_t>> bits_;

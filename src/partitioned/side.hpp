@@ -7,20 +7,20 @@
 #include <memory>
 
 #include "lane/memory.hpp"
-#include "partitioned/name.hpp"
+#include "partitioned/communicator_id.hpp"
 
 namespace plait::partitioned {
 
 /// How messages and requests are told apart: those with the same are matched in the order in which they were made.
 struct Key {
-  std::uint64_t comm = 0;    ///< its Name's id
+  std::uint64_t comm = 0;    ///< its CommunicatorId's id
   std::int32_t process = 0;  ///< that sends, by its number in MPI_COMM_WORLD
   std::int32_t tag = 0;
   auto operator<=>(const Key&) const = default;
 };
 
 struct Side {
-  std::shared_ptr<const Name> name;
+  std::shared_ptr<const CommunicatorId> name;
   MPI_Comm comm = MPI_COMM_NULL;  ///< for whom errors are told to, while it is there
   int rank = MPI_PROC_NULL;       ///< the other's, in the communicator
   int process = 0;                ///< the other's, in MPI_COMM_WORLD

@@ -1,7 +1,10 @@
 #include "stream/stream.hpp"
 
+#include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "plait/mpix.h"
 
@@ -15,7 +18,6 @@ struct All {
   std::mutex lock;
   int next = kFirst;
   std::unordered_map<int, std::unique_ptr<Stream>> streams;
-  std::vector<lane::Endpoint*> idle;  ///< endpoints without a stream
 };
 
 All& all() {
@@ -23,26 +25,28 @@ All& all() {
   return all;
 }
 
-std::atomic<lane::Endpoint*> shared_one{nullptr};
+p2p::Attachment attach(int handle) {
+  if (handle == MPIX_STREAM_NULL) return {&lane::shared_endpoint(), handle};
+  const Stream* const s = find(handle);
+  return {s ? s->endpoint : nullptr, handle};
+}
 
 }  // namespace
 
 Stream& create() {
-  parking_begin();
   All& a = all();
   const std::lock_guard guard(a.lock);
-  lane::Endpoint* endpoint = nullptr;
-  if (a.idle.empty()) {
-    endpoint = new lane::Endpoint;
-    a.idle.reserve(a.streams.size() + 1);
-  } else {
-    endpoint = a.idle.back();
-    a.idle.pop_back();
+  auto stream = std::make_unique<Stream>(Stream{a.next, nullptr});
+  Stream& made = *stream;
+  const auto at = a.streams.emplace(a.next, std::move(stream)).first;
+  try {
+    made.endpoint = &lane::take_endpoint();
+  } catch (...) {
+    a.streams.erase(at);
+    throw;
   }
-  const int handle = a.next++;
-  std::unique_ptr<Stream>& stream = a.streams[handle];
-  stream = std::make_unique<Stream>(Stream{handle, endpoint});
-  return *stream;
+  ++a.next;
+  return made;
 }
 
 Stream* find(int handle) noexcept {
@@ -55,27 +59,19 @@ Stream* find(int handle) noexcept {
 void destroy(Stream& stream) noexcept {
   All& a = all();
   const std::lock_guard guard(a.lock);
-  a.idle.push_back(stream.endpoint);
+  lane::give_endpoint(*stream.endpoint);
   a.streams.erase(stream.handle);
 }
 
-std::size_t count() noexcept {
-  All& a = all();
-  const std::lock_guard guard(a.lock);
-  return a.streams.size();
+MPI_Comm create_communicator(MPI_Comm parent, std::span<const int> streams, bool multiplex) {
+  std::vector<p2p::Attachment> endpoints;
+  endpoints.reserve(streams.size());
+  for (const int handle : streams) endpoints.push_back(attach(handle));
+  MPI_Comm ordinary = MPI_COMM_NULL;
+  std::unique_ptr<p2p::Communicator> made = p2p::build_communicator(parent, endpoints, multiplex, &ordinary);
+  if (!made) return ordinary;
+  p2p::enter(*made);
+  return made.release()->handle;
 }
-
-lane::Endpoint& shared_endpoint() {
-  static lane::Endpoint& endpoint = []() -> lane::Endpoint& {
-    parking_begin();
-    auto& made = *new lane::Endpoint;
-    made.shared = true;
-    shared_one.store(&made, std::memory_order_release);
-    return made;
-  }();
-  return endpoint;
-}
-
-lane::Endpoint* shared_endpoint_if_any() noexcept { return shared_one.load(std::memory_order_acquire); }
 
 }  // namespace plait::stream

@@ -36,12 +36,12 @@ struct Reduction {
 // ---- blocking calls by meetings (meeting.cpp). False where the ranks cannot, or the call is none for it: for all of them
 // alike.
 
-[[nodiscard]] bool barrier_by_team(Rank& rank, stream::Call call);
-[[nodiscard]] bool allreduce_by_team(Rank& rank, const Reduction& r, stream::Call call);
-[[nodiscard]] bool reduce_by_team(Rank& rank, const Reduction& r, int root, stream::Call call);
-[[nodiscard]] bool broadcast_by_team(Rank& rank, const lane::Memory& data, int root, stream::Call call);
-[[nodiscard]] bool alltoall_by_team(Rank& rank, const Blocks& from, const Blocks& to, bool in_place, stream::Call call);
-[[nodiscard]] bool allgather_by_team(Rank& rank, const lane::Memory& mine, const Blocks& all, bool in_place, stream::Call call);
+[[nodiscard]] bool barrier_by_team(Rank& rank, p2p::Call call);
+[[nodiscard]] bool allreduce_by_team(Rank& rank, const Reduction& r, p2p::Call call);
+[[nodiscard]] bool reduce_by_team(Rank& rank, const Reduction& r, int root, p2p::Call call);
+[[nodiscard]] bool broadcast_by_team(Rank& rank, const lane::Memory& data, int root, p2p::Call call);
+[[nodiscard]] bool alltoall_by_team(Rank& rank, const Blocks& from, const Blocks& to, bool in_place, p2p::Call call);
+[[nodiscard]] bool allgather_by_team(Rank& rank, const lane::Memory& mine, const Blocks& all, bool in_place, p2p::Call call);
 
 // ---- between neighbours (topology.cpp)
 

@@ -3,11 +3,9 @@
 #include <map>
 #include <mutex>
 
-#include "layout/contents.hpp"
+#include "base/error.hpp"
 
 namespace plait::threadcomm {
-
-using layout::require;
 
 namespace {
 

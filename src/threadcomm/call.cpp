@@ -1,11 +1,11 @@
 #include "threadcomm/call.hpp"
 
-#include "stream/handle_bits.hpp"
+#include "p2p/handle_bits.hpp"
 
 namespace plait::threadcomm {
 
-void wait(Collective& c, stream::Call call) {
-  stream::wait_until(c.rank().endpoint(), *c.rank().locals[0].context, call, [&] { return c.complete(); }, [&] { return c.waits_for(); });
+void wait(Collective& c, p2p::Call call) {
+  p2p::wait_until(c.rank().endpoint(), *c.rank().locals[0].context, call, [&] { return c.complete(); }, [&] { return c.waits_for(); });
 }
 
 namespace {
@@ -14,7 +14,7 @@ CollectiveRequest& of(Request& r) noexcept { return static_cast<CollectiveReques
 const CollectiveRequest& of(const Request& r) noexcept { return static_cast<const CollectiveRequest&>(r); }
 
 int answer(Request& r, void* status) noexcept {
-  stream::set_empty(static_cast<MPI_Status*>(status));
+  p2p::set_empty(static_cast<MPI_Status*>(status));
   return of(r).call.error();
 }
 
@@ -22,13 +22,15 @@ int answer(Request& r, void* status) noexcept {
 
 constexpr RequestKind kCollective{
     .progress =
-        [](Request& r) {
+        [](Request& r, Round& round) {
           lane::Endpoint& endpoint = of(r).call.rank().endpoint();
-          {
-            const lane::Use use(endpoint);
-            static_cast<void>(endpoint.progress());
+          bool moved = false;
+          if (round.first(&endpoint)) {
+            const lane::EndpointGuard guard(endpoint);
+            moved = endpoint.progress();
           }
-          static_cast<void>(transport::drive_network());
+          if (!std::exchange(round.driven, true)) moved |= transport::drive_network();
+          return moved;
         },
     .done = [](const Request& r) { return of(r).call.complete(); },
     .retire =
@@ -44,8 +46,11 @@ constexpr RequestKind kCollective{
     .free = [](Request&) -> int { return MPI_ERR_REQUEST; },
     .cancel = [](Request&) -> int { return MPI_ERR_REQUEST; },
     .block = nullptr,
+    .waiter = [](Request& r) { return &of(r).call.rank().endpoint().waiter(); },
+    .patience = &progress::kForMessage,
+    .set_polled = nullptr,
     .start = nullptr,
-    .communicator = [](const Request& r) { return stream::to_bits(of(r).call.rank().handle); },
+    .communicator = [](const Request& r) { return p2p::to_bits(of(r).call.rank().handle); },
     .describe = [](const Request& r, std::string& text) { text += of(r).call.waits_for(); },
 };
 

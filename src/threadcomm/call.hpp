@@ -10,12 +10,12 @@
 namespace plait::threadcomm {
 
 /// Waits for one that was begun.
-void wait(Collective& c, stream::Call call);
+void wait(Collective& c, p2p::Call call);
 
 /// Runs the algorithm that `make` makes for the call. Returns its error. Some calls have a shorter way where the ranks can
 /// meet in one process.
 template <class Make>
-[[nodiscard]] int run(Rank& rank, stream::Call call, const Make& make) {
+[[nodiscard]] int run(Rank& rank, p2p::Call call, const Make& make) {
   if constexpr (requires { make.by_team(rank, call); }) {
     if (make.by_team(rank, call)) return MPI_SUCCESS;
   }

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <new>
 
-#include "layout/contents.hpp"
-#include "stream/hang.hpp"
+#include "base/error.hpp"
+#include "p2p/hang.hpp"
 
 namespace plait::threadcomm {
 
 using lane::Endpoint;
 using lane::Operation;
-using layout::MPIError;
 
 Collective::~Collective() {
   // Not reached while messages are pending: a call is over when they are, and an algorithm that fails has them settled.
@@ -30,7 +29,7 @@ Operation& Collective::make(const lane::Memory& data) {
 
 void Collective::send(int to, const lane::Memory& data, int sub) {
   const auto peer = static_cast<std::uint32_t>(to);
-  stream::Local& local = rank_.locals[0];
+  p2p::LocalEndpoint& local = rank_.locals[0];
   lane::LaneOut& lane = rank_.lane(local, peer);
   const std::uint32_t context = rank_.all->hidden[peer];
   if (!data.layout && data.bytes <= transport::kInline &&
@@ -81,7 +80,7 @@ void Collective::check() const {
 }
 
 void Collective::begin(Steps algorithm) {
-  const lane::Use use(rank_.endpoint());
+  const lane::EndpointGuard guard(rank_.endpoint());
   algorithm_ = std::move(algorithm);
   algorithm_.handle().resume();
   if (algorithm_.done()) {
@@ -134,7 +133,7 @@ std::string Collective::waits_for() const {
     if (o->complete.load(std::memory_order_relaxed)) continue;
     text += (text.empty() ? "rank " : ", rank ") + std::to_string(o->is_send ? o->to_rank : static_cast<int>(o->first_source));
   }
-  return text + " in the same call on " + stream::name_of(*rank_.locals[0].context);
+  return text + " in the same call on " + p2p::name_of(*rank_.locals[0].context);
 }
 
 lane::Memory Blocks::block(int i) const {
@@ -143,10 +142,10 @@ lane::Memory Blocks::block(int i) const {
 }
 
 MPI_Aint extent_of(MPI_Datatype type) {
-  if (const int size = stream::plain_size(type); size >= 0) return size;
+  if (const int size = p2p::plain_size(type); size >= 0) return size;
   MPI_Aint low = 0;
   MPI_Aint extent = 0;
-  layout::check(PMPI_Type_get_extent(type, &low, &extent));
+  check(PMPI_Type_get_extent(type, &low, &extent));
   return extent;
 }
 

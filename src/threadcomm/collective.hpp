@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "lane/task.hpp"
-#include "stream/message.hpp"
-#include "stream/types.hpp"
+#include "p2p/message.hpp"
+#include "p2p/types.hpp"
 #include "threadcomm/steps.hpp"
 #include "threadcomm/threadcomm.hpp"
 
@@ -80,7 +80,7 @@ class Collective final : public lane::Task {
 [[nodiscard]] inline lane::Memory bytes_at(void* at, std::size_t bytes) noexcept {
   return {static_cast<std::byte*>(at), bytes, 0, nullptr};
 }
-using stream::memory_of;
+using p2p::memory_of;
 
 /// Blocks of a buffer by rank: where they lie and what they are. Arrays are the program's and stay as long as the call.
 struct Blocks {

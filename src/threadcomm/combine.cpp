@@ -10,9 +10,9 @@
 #include <type_traits>
 #include <unordered_map>
 
-#include "base/gate.hpp"
-#include "layout/contents.hpp"
-#include "stream/handle_bits.hpp"
+#include "base/error.hpp"
+#include "base/mpi_lock.hpp"
+#include "p2p/handle_bits.hpp"
 #include "threadcomm/collective.hpp"
 
 namespace plait::threadcomm {
@@ -151,14 +151,14 @@ Functions& functions() {
 void remember(MPI_Op op, Function function) noexcept try {
   Functions& f = functions();
   const std::unique_lock guard(f.lock);
-  f.all[stream::to_bits(op)] = function;
+  f.all[p2p::to_bits(op)] = function;
 } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the MPI knows it
 }
 
 Function function_of(MPI_Op op) {
   Functions& f = functions();
   const std::shared_lock guard(f.lock);
-  const auto found = f.all.find(stream::to_bits(op));
+  const auto found = f.all.find(p2p::to_bits(op));
   return found == f.all.end() ? Function{} : found->second;
 }
 
@@ -181,7 +181,7 @@ void remember_operation(MPI_Op op, MPI_User_function_c* function) noexcept {
 void forget_operation(MPI_Op op) noexcept {
   Functions& f = functions();
   const std::unique_lock guard(f.lock);
-  f.all.erase(stream::to_bits(op));
+  f.all.erase(p2p::to_bits(op));
 }
 
 void combine(const void* lower, void* upper, MPI_Count count, MPI_Datatype type, MPI_Op op) {
@@ -204,8 +204,8 @@ void combine(const void* lower, void* upper, MPI_Count count, MPI_Datatype type,
     if (function.small) {
       function.small(offset_by(lower, at), offset_by(upper, at), &n, &type);
     } else {
-      const Gate gate;
-      layout::check(PMPI_Reduce_local(offset_by(lower, at), offset_by(upper, at), n, type, op));
+      const MpiLock gate;
+      check(PMPI_Reduce_local(offset_by(lower, at), offset_by(upper, at), n, type, op));
     }
   }
 }

@@ -8,19 +8,15 @@
 #include <utility>
 #include <vector>
 
-#include "layout/contents.hpp"
-#include "stream/handle_bits.hpp"
-#include "stream/helper.hpp"
+#include "base/error.hpp"
+#include "base/mpi_lock.hpp"
+#include "p2p/handle_bits.hpp"
 #include "threadcomm/algorithms.hpp"
 #include "threadcomm/call.hpp"
 #include "threadcomm/team.hpp"
 #include "threadcomm/threadcomm.hpp"
 
 namespace plait::threadcomm {
-
-using layout::check;
-using layout::MPIError;
-using layout::require;
 
 namespace {
 
@@ -31,23 +27,15 @@ struct Card {
   int error;
 };
 
-lane::Context* make_context(Rank& parent) {
-  auto context = std::make_unique<lane::Context>();
-  context->endpoint = &parent.endpoint();
-  if (!lane::add_context(*context)) throw std::bad_alloc();
-  ++stream::find(parent.locals[0].stream)->communicators;
-  return context.release();
-}
-
 /// The new side of this rank, with the endpoint of the old.
 std::unique_ptr<Rank> make_rank(Rank& parent) {
   auto rank = std::make_unique<Rank>();
-  stream::Local local;
+  p2p::LocalEndpoint local;
   local.stream = parent.locals[0].stream;
   local.endpoint = parent.locals[0].endpoint;
-  local.context = make_context(parent);
+  local.context = &lane::make_context(parent.endpoint());
   rank->locals.push_back(std::move(local));
-  rank->hidden = make_context(parent);
+  rank->hidden = &lane::make_context(parent.endpoint());
   rank->seat = parent.seat;
   rank->of_thread = of_thread;
   return rank;
@@ -55,7 +43,7 @@ std::unique_ptr<Rank> make_rank(Rank& parent) {
 
 /// What each rank has, by rank.
 template <class T>
-std::vector<T> exchange(Rank& rank, const T& mine, stream::Call call) {
+std::vector<T> exchange(Rank& rank, const T& mine, p2p::Call call) {
   std::vector<T> all(static_cast<std::size_t>(rank.size));
   Blocks blocks;
   blocks.at = all.data();
@@ -78,48 +66,31 @@ std::vector<std::uint32_t> order(const std::vector<Card>& cards, int color) {
   return ranks;
 }
 
-/// `processes`: the old numbers of the new processes.
-std::shared_ptr<const Members> make_members(const Members& old, const std::vector<Card>& cards, const std::vector<std::uint32_t>& ranks,
-                                            std::vector<int>& processes) {
+std::shared_ptr<const Members> make_members(const Members& old, const std::vector<Card>& cards, const std::vector<std::uint32_t>& ranks) {
   auto all = std::make_shared<Members>();
   all->first.resize(ranks.size() + 1);
   std::iota(all->first.begin(), all->first.end(), 0U);
   std::map<std::uint32_t, std::uint32_t> number;  // of a process, by its old one
   for (std::uint32_t i = 0; i < ranks.size(); ++i) {
     const std::uint32_t r = ranks[i];
-    stream::Peer peer = old.peers[r];
+    p2p::Peer peer = old.peers[r];
     peer.context = cards[r].context;
     all->peers.push_back(peer);
     all->hidden.push_back(cards[r].hidden);
     const auto [at, is_new] = number.try_emplace(old.process_of[r], static_cast<std::uint32_t>(number.size()));
-    if (is_new) {
-      processes.push_back(static_cast<int>(old.process_of[r]));
-      all->ranks_of.emplace_back();
-    }
+    if (is_new) all->ranks_of.emplace_back();
     all->process_of.push_back(at->second);
     all->ranks_of[at->second].push_back(i);
   }
   return all;
 }
 
-/// The MPI's communicator between the processes; its ranks are the numbers of these.
-MPI_Comm make_native(MPI_Comm parent, const std::vector<int>& processes, bool same) {
-  constexpr int kTag = 0x504C;
-  const stream::Blocking blocking;
+/// A handle of the MPI's for the communicator. What goes over it is plait's, so that it need not have the same members: it is made
+/// by this process alone, and no thread waits for another process's while it holds the lock around the MPI.
+MPI_Comm make_handle(MPI_Comm parent) {
+  const MpiLock lock;
   MPI_Comm made = MPI_COMM_NULL;
-  if (same) {
-    check(PMPI_Comm_dup(parent, &made));
-    return made;
-  }
-  MPI_Group all = MPI_GROUP_NULL;
-  MPI_Group some = MPI_GROUP_NULL;
-  check(PMPI_Comm_group(parent, &all));
-  int error = PMPI_Group_incl(all, static_cast<int>(processes.size()), processes.data(), &some);
-  PMPI_Group_free(&all);
-  check(error);
-  error = PMPI_Comm_create_group(parent, some, kTag, &made);
-  PMPI_Group_free(&some);
-  check(error);
+  check(PMPI_Comm_split(MPI_COMM_SELF, 0, 0, &made));
   MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
   check(PMPI_Comm_get_errhandler(parent, &handler));
   check(PMPI_Comm_set_errhandler(made, handler));
@@ -127,40 +98,36 @@ MPI_Comm make_native(MPI_Comm parent, const std::vector<int>& processes, bool sa
   return made;
 }
 
-/// By one rank of each process, for one color.
-Process* make_process(Rank& maker, const std::vector<Card>& cards, int color) {
-  const std::vector<std::uint32_t> ranks = order(cards, color);
-  std::vector<int> processes;
-  const auto all = make_members(*maker.all, cards, ranks, processes);
-  auto process = std::make_unique<Process>();
-  std::vector<int> identity(maker.all->ranks_of.size());
-  std::iota(identity.begin(), identity.end(), 0);
-  process->handle = make_native(maker.process->handle, processes, processes == identity);
-  check(PMPI_Comm_rank(process->handle, &process->rank));
+/// By one rank of each process, for one color; `here` is one of that color.
+LocalGroup* make_group(Rank& maker, const std::vector<Card>& cards, std::uint32_t here, bool duplicate) {
+  const std::vector<std::uint32_t> ranks = order(cards, cards[here].color);
+  const auto all = make_members(*maker.all, cards, ranks);
+  auto process = std::make_unique<LocalGroup>();
+  process->handle = make_handle(maker.process->handle);
+  process->attributes_of = duplicate ? maker.process->attributes_of : process->handle;
+  process->rank = static_cast<int>(all->process_of[static_cast<std::size_t>(std::ranges::find(ranks, here) - ranks.begin())]);
   process->size = static_cast<int>(ranks.size());
   process->of_thread = of_thread;
   process->base = maker.process->base;
   process->ranks.resize(process->base->ranks.size());
   process->set_members(all);
   process->left.store(static_cast<int>(all->ranks_of[static_cast<std::size_t>(process->rank)].size()), std::memory_order_relaxed);
-  stream::enter(*process);
+  p2p::enter(*process);
   return process.release();
 }
 
 struct Made {
-  Process* process;
+  LocalGroup* process;
   int error;
 };
 
-/// All colors of a process in one order, which is that of all processes: so that none waits for another in a circle.
-std::map<int, Made> make_processes(Rank& maker, const std::vector<Card>& cards, const std::vector<std::uint32_t>& here) {
+std::map<int, Made> make_groups(Rank& maker, const std::vector<Card>& cards, const std::vector<std::uint32_t>& here, bool duplicate) {
   std::map<int, Made> made;
   for (const std::uint32_t r : here) {
-    if (cards[r].color != MPI_UNDEFINED) made[cards[r].color] = {nullptr, MPI_SUCCESS};
-  }
-  for (auto& [color, of_color] : made) {
+    if (cards[r].color == MPI_UNDEFINED || made.contains(cards[r].color)) continue;
+    Made& of_color = made[cards[r].color] = {nullptr, MPI_SUCCESS};
     try {
-      of_color.process = make_process(maker, cards, color);
+      of_color.process = make_group(maker, cards, r, duplicate);
     } catch (const MPIError& e) {
       of_color.error = e.code;
     } catch (const std::bad_alloc&) {
@@ -183,13 +150,13 @@ Steps hand_out(Collective& c, int maker, const std::vector<std::uint32_t>* here,
   co_await c.all();
 }
 
-Made receive_process(Rank& parent, const std::vector<Card>& cards, stream::Call call) {
+Made receive_group(Rank& parent, const std::vector<Card>& cards, bool duplicate, p2p::Call call) {
   const Members& all = *parent.all;
   const std::vector<std::uint32_t>& here = all.ranks_of[all.process_of[static_cast<std::size_t>(parent.rank)]];
   const auto maker = static_cast<int>(here.front());
   std::vector<Made> made(here.size(), {nullptr, MPI_SUCCESS});
   if (parent.rank == maker) {
-    const std::map<int, Made> by_color = make_processes(parent, cards, here);
+    const std::map<int, Made> by_color = make_groups(parent, cards, here, duplicate);
     for (std::size_t i = 0; i < here.size(); ++i) {
       if (const auto found = by_color.find(cards[here[i]].color); found != by_color.end()) made[i] = found->second;
     }
@@ -203,7 +170,7 @@ Made receive_process(Rank& parent, const std::vector<Card>& cards, stream::Call 
 
 }  // namespace
 
-Rank* split(Rank& parent, int color, int key, stream::Call call) {
+Rank* split(Rank& parent, int color, int key, p2p::Call call, bool duplicate) {
   std::unique_ptr<Rank> rank;
   Card mine{color, key, 0, 0, MPI_SUCCESS};
   try {
@@ -215,7 +182,7 @@ Rank* split(Rank& parent, int color, int key, stream::Call call) {
   }
   const std::vector<Card> cards = exchange(parent, mine, call);
   for (const Card& card : cards) require(card.error == MPI_SUCCESS, card.error);
-  Process* const process = receive_process(parent, cards, call).process;
+  LocalGroup* const process = receive_group(parent, cards, duplicate, call).process;
   if (!process) return nullptr;  // the contexts go with the rank that is not needed
   const std::vector<std::uint32_t> ranks = order(cards, color);
   rank->rank = static_cast<int>(std::ranges::find(ranks, static_cast<std::uint32_t>(parent.rank)) - ranks.begin());
@@ -226,27 +193,27 @@ Rank* split(Rank& parent, int color, int key, stream::Call call) {
   rank->all = static_cast<const Members*>(process->members.get());
   rank->locals[0].number = static_cast<std::uint32_t>(rank->rank);
   rank->locals[0].lanes.assign(rank->peers.size(), nullptr);
-  rank->locals[0].context->handle = rank->hidden->handle = stream::to_bits(process->handle);
+  rank->locals[0].context->handle = rank->hidden->handle = p2p::to_bits(process->handle);
   process->ranks[static_cast<std::size_t>(rank->seat)] = rank.get();
   Rank& made = *rank.release();
   meet_team(made, exchange(made, take_board(made), call));
   return &made;
 }
 
-Rank* split_by_node(Rank& parent, bool none, int key, stream::Call call) {
+Rank* split_by_node(Rank& parent, bool none, int key, p2p::Call call) {
   // The lowest rank of the node. Other processes are reached by shared memory if, and only if, both ways.
-  const auto lowest = std::ranges::find_if(parent.peers, [](const stream::Peer& p) { return p.process < 0; });
+  const auto lowest = std::ranges::find_if(parent.peers, [](const p2p::Peer& p) { return p.process < 0; });
   return split(parent, none ? MPI_UNDEFINED : static_cast<int>(lowest - parent.peers.begin()), key, call);
 }
 
 namespace {
 
 /// An endpoint, wherever it is.
-auto place(const stream::Peer& p) { return std::tuple(p.process, p.address.pid, p.address.offset); }
+auto place(const p2p::Peer& p) { return std::tuple(p.process, p.address.region, p.address.offset); }
 
 std::vector<decltype(place({}))> places(const Rank& rank) {
   std::vector<decltype(place({}))> all;
-  for (const stream::Peer& p : rank.peers) all.push_back(place(p));
+  for (const p2p::Peer& p : rank.peers) all.push_back(place(p));
   return all;
 }
 
@@ -262,14 +229,14 @@ int compare(const Rank& one, const Rank& other) {
   return a == b ? MPI_SIMILAR : MPI_UNEQUAL;
 }
 
-Rank& duplicate(Rank& parent, stream::Call call) {
-  Rank& made = *split(parent, 0, 0, call);
+Rank& duplicate(Rank& parent, p2p::Call call) {
+  Rank& made = *split(parent, 0, 0, call, true);
   made.topology = parent.topology;
   return made;
 }
 
 void free_rank(Rank& rank) {
-  Process& process = *rank.process;
+  LocalGroup& process = *rank.process;
   require(!process.region, MPI_ERR_COMM);
   rank.freed = true;
   if (rank.calls > 0) return;
@@ -277,10 +244,10 @@ void free_rank(Rank& rank) {
   delete &rank;
   // acq_rel: the last one sees that the others have done with it.
   if (process.left.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
-  stream::leave(process);
+  p2p::leave(process);
   MPI_Comm handle = process.handle;
   delete &process;
-  const stream::Blocking blocking;
+  const MpiLock lock;
   check(PMPI_Comm_free(&handle));
 }
 

@@ -4,11 +4,9 @@
 #include <new>
 #include <utility>
 
-#include "layout/contents.hpp"
+#include "base/error.hpp"
 
 namespace plait::threadcomm {
-
-using layout::require;
 
 constexpr RequestKind kGroup{};
 
@@ -17,7 +15,7 @@ namespace {
 std::vector<Place> places(const Rank& rank) {
   std::vector<Place> all;
   all.reserve(rank.peers.size());
-  for (const stream::Peer& p : rank.peers) all.push_back({p.process, p.address.pid, p.address.offset});
+  for (const p2p::Peer& p : rank.peers) all.push_back({p.process, p.address.region, p.address.offset});
   return all;
 }
 
@@ -101,7 +99,7 @@ std::vector<int> ranks_of(std::span<const int[3]> ranges) {
   return ranks;
 }
 
-Rank* create(Rank& parent, const Group* group, stream::Call call) {
+Rank* create(Rank& parent, const Group* group, p2p::Call call) {
   const std::vector<Place> all = places(parent);
   int color = MPI_UNDEFINED;
   int key = 0;

@@ -45,6 +45,6 @@ void free_group(Group& group) noexcept;
 [[nodiscard]] std::vector<int> ranks_of(std::span<const int[3]> ranges);
 
 /// MPI_Comm_create. Null on ranks outside of their groups.
-[[nodiscard]] Rank* create(Rank& parent, const Group* group, stream::Call call);
+[[nodiscard]] Rank* create(Rank& parent, const Group* group, p2p::Call call);
 
 }  // namespace plait::threadcomm

@@ -7,14 +7,12 @@
 #include <cstring>
 #include <span>
 
-#include "layout/contents.hpp"
+#include "base/error.hpp"
 #include "threadcomm/algorithms.hpp"
 #include "threadcomm/combine.hpp"
 #include "threadcomm/team.hpp"
 
 namespace plait::threadcomm {
-
-using layout::require;
 
 namespace {
 
@@ -28,13 +26,13 @@ std::uint64_t piece(std::uint64_t bytes, std::uint64_t at, std::size_t chunk) {
 }
 
 /// Opens a meeting where this rank says where its data are; false where there is no memory to stage it.
-bool open_bulk(Team& team, const void* mine, stream::Call call) {
-  Board::Slot& slot = team.open(call);
+bool open_bulk(Team& team, const void* mine, p2p::Call call) {
+  ArrivalFlags::Slot& slot = team.open(call);
   const Team::Bulk bulk = team.begin_bulk(mine);
   std::memcpy(slot.data, &bulk, sizeof bulk);
   return bulk.offset != 0;
 }
-Team::Bulk bulk_in(const Board::Slot& slot) noexcept {
+Team::Bulk bulk_in(const ArrivalFlags::Slot& slot) noexcept {
   Team::Bulk bulk{};
   std::memcpy(&bulk, slot.data, sizeof bulk);
   return bulk;
@@ -73,7 +71,7 @@ void combine_at(std::span<const std::byte*> from, std::byte* to, std::size_t byt
 /// A reduction of more than a slot holds: each rank combines a share of every chunk's elements.
 class LargeReduction {
  public:
-  LargeReduction(Team& team, Rank& rank, const Reduction& r, std::size_t size, stream::Call call)
+  LargeReduction(Team& team, Rank& rank, const Reduction& r, std::size_t size, p2p::Call call)
       : team_(team), n_(team.size()), me_(me_of(rank)), r_(r), size_(size), call_(call), chunk_(team.chunk() / size * size) {
     bytes_ = static_cast<std::uint64_t>(r.count) * size;
     near_[me_] = static_cast<const std::byte*>(r.from);
@@ -81,10 +79,10 @@ class LargeReduction {
 
   void run(bool wants_result) {
     if (open_bulk(team_, r_.from, call_)) stage(0);
-    team_.come(bytes_);
+    team_.arrive(bytes_);
     team_.wait_for_all(call_);
     for (std::size_t i = 0; i < n_; ++i) {
-      const Board::Slot& theirs = team_.of(i, call_);
+      const ArrivalFlags::Slot& theirs = team_.of(i, call_);
       require(theirs.bytes == bytes_, MPI_ERR_TRUNCATE);
       team_.know_bulk(i, bulk_in(theirs));
       if (team_.is_near(i)) near_[i] = static_cast<const std::byte*>(bulk_in(theirs).mine);
@@ -94,7 +92,7 @@ class LargeReduction {
       combine_share(k);
       static_cast<void>(team_.open(call_));
       stage(k + 1);
-      team_.come();
+      team_.arrive();
       team_.wait_for_all(call_);
       if (wants_result) take(k);
     }
@@ -145,7 +143,7 @@ class LargeReduction {
   std::size_t n_, me_;
   const Reduction& r_;
   std::size_t size_;
-  stream::Call call_;
+  p2p::Call call_;
   std::size_t chunk_;  ///< whole elements
   std::uint64_t bytes_ = 0;
   std::array<const std::byte*, Team::kRanks> near_{};  ///< the data of ranks of this process
@@ -153,14 +151,14 @@ class LargeReduction {
 
 /// Does a team make it? The elements' size, then.
 std::size_t size_for_team(const Team* team, const Reduction& r) {
-  const int size = team ? stream::plain_size(r.type) : 0;
+  const int size = team ? p2p::plain_size(r.type) : 0;
   return size > 0 && r.count > 0 ? static_cast<std::size_t>(size) : 0;
 }
 
-void combine_brought(Team& team, const Reduction& r, std::size_t bytes, std::size_t size, stream::Call call) {
+void combine_brought(Team& team, const Reduction& r, std::size_t bytes, std::size_t size, p2p::Call call) {
   std::array<const std::byte*, Team::kRanks> from{};
   for (std::size_t i = 0; i < team.size(); ++i) {
-    const Board::Slot& slot = team.of(i, call);
+    const ArrivalFlags::Slot& slot = team.of(i, call);
     require(slot.bytes == bytes, MPI_ERR_TRUNCATE);
     from[i] = slot.data;
   }
@@ -169,36 +167,34 @@ void combine_brought(Team& team, const Reduction& r, std::size_t bytes, std::siz
 
 }  // namespace
 
-bool barrier_by_team(Rank& rank, stream::Call call) {
+bool barrier_by_team(Rank& rank, p2p::Call call) {
   Team* const team = rank.team.get();
-  if (team) team->meet(call);
+  if (team) team->barrier(call);
   return team != nullptr;
 }
 
 namespace {
 
-bool combine_by_team(Rank& rank, const Reduction& r, bool wants_result, stream::Call call) {
+bool combine_by_team(Rank& rank, const Reduction& r, bool wants_result, p2p::Call call) {
   Team* const team = rank.team.get();
   const std::size_t size = size_for_team(team, r);
   if (size == 0) return false;
   const std::size_t bytes = static_cast<std::size_t>(r.count) * size;
-  if (bytes > Board::kBytes) {
+  if (bytes > ArrivalFlags::kBytes) {
     LargeReduction(*team, rank, r, size, call).run(wants_result);
     return true;
   }
   std::memcpy(team->open(call).data, r.from, bytes);
-  team->come(bytes);
+  team->arrive(bytes);
   if (wants_result) combine_brought(*team, r, bytes, size, call);  // each for itself
   return true;
 }
 
 }  // namespace
 
-bool allreduce_by_team(Rank& rank, const Reduction& r, stream::Call call) { return combine_by_team(rank, r, true, call); }
+bool allreduce_by_team(Rank& rank, const Reduction& r, p2p::Call call) { return combine_by_team(rank, r, true, call); }
 
-bool reduce_by_team(Rank& rank, const Reduction& r, int root, stream::Call call) {
-  return combine_by_team(rank, r, rank.rank == root, call);
-}
+bool reduce_by_team(Rank& rank, const Reduction& r, int root, p2p::Call call) { return combine_by_team(rank, r, rank.rank == root, call); }
 
 // ---- moving
 
@@ -212,7 +208,7 @@ std::uint64_t chunks_staged(const Team& team, std::uint64_t bytes, bool direct, 
   return direct && team.in_one_process() ? 0 : chunks_of(bytes, part);
 }
 
-void send_large(Team& team, const lane::Memory& data, stream::Call call) {
+void send_large(Team& team, const lane::Memory& data, p2p::Call call) {
   const bool direct = data.bytes > kDirect;
   const std::uint64_t chunks = chunks_staged(team, data.bytes, direct, team.chunk());
   const auto stage = [&](std::uint64_t k) {
@@ -221,18 +217,18 @@ void send_large(Team& team, const lane::Memory& data, stream::Call call) {
   };
   const bool room = open_bulk(team, &data, call);
   if (chunks > 0 && room) stage(0);
-  team.come(data.bytes);
+  team.arrive(data.bytes);
   require(room, MPI_ERR_NO_MEM);
   for (std::uint64_t k = 1; k < chunks; ++k) {
     static_cast<void>(team.open(call));
     stage(k);
-    team.come();
+    team.arrive();
   }
   team.end_bulk(chunks);
-  if (direct) team.meet(call);
+  if (direct) team.barrier(call);
 }
 
-void receive_large(Team& team, const lane::Memory& data, std::size_t root, const Board::Slot& first, stream::Call call) {
+void receive_large(Team& team, const lane::Memory& data, std::size_t root, const ArrivalFlags::Slot& first, p2p::Call call) {
   const std::uint64_t bytes = first.bytes;
   const Team::Bulk bulk = bulk_in(first);
   team.know_bulk(root, bulk);
@@ -254,22 +250,22 @@ void receive_large(Team& team, const lane::Memory& data, std::size_t root, const
 
 }  // namespace
 
-bool broadcast_by_team(Rank& rank, const lane::Memory& data, int root, stream::Call call) {
+bool broadcast_by_team(Rank& rank, const lane::Memory& data, int root, p2p::Call call) {
   Team* const team = rank.team.get();
   if (!team) return false;
   if (rank.rank == root) {
-    if (data.bytes > Board::kBytes) {
+    if (data.bytes > ArrivalFlags::kBytes) {
       send_large(*team, data, call);
     } else {
       lane::pack(data, 0, team->open(call).data, data.bytes);
-      team->come(data.bytes);
+      team->arrive(data.bytes);
     }
     return true;
   }
   team->pass(call);
-  const Board::Slot& slot = team->of(static_cast<std::size_t>(root), call);
+  const ArrivalFlags::Slot& slot = team->of(static_cast<std::size_t>(root), call);
   const std::uint64_t bytes = slot.bytes;
-  if (bytes > Board::kBytes) {
+  if (bytes > ArrivalFlags::kBytes) {
     receive_large(*team, data, static_cast<std::size_t>(root), slot, call);
   } else {
     put(slot.data, data, 0, bytes);
@@ -278,15 +274,15 @@ bool broadcast_by_team(Rank& rank, const lane::Memory& data, int root, stream::C
   return true;
 }
 
-bool allgather_by_team(Rank& rank, const lane::Memory& mine, const Blocks& all, bool in_place, stream::Call call) {
+bool allgather_by_team(Rank& rank, const lane::Memory& mine, const Blocks& all, bool in_place, p2p::Call call) {
   Team* const team = rank.team.get();
   if (!team || !all.regular()) return false;
   const lane::Memory own = in_place ? all.block(rank.rank) : mine;
-  if (own.bytes > Board::kBytes) return false;
+  if (own.bytes > ArrivalFlags::kBytes) return false;
   lane::pack(own, 0, team->open(call).data, own.bytes);
-  team->come(own.bytes);
+  team->arrive(own.bytes);
   for (std::size_t i = 0; i < team->size(); ++i) {
-    const Board::Slot& slot = team->of(i, call);
+    const ArrivalFlags::Slot& slot = team->of(i, call);
     require(slot.bytes == own.bytes, MPI_ERR_TRUNCATE);
     if (!in_place || i != me_of(rank)) put(slot.data, all.block(static_cast<int>(i)), 0, own.bytes);
   }
@@ -296,7 +292,7 @@ bool allgather_by_team(Rank& rank, const lane::Memory& mine, const Blocks& all, 
 namespace {
 
 /// Each rank's blocks for the others, side by side in every chunk.
-void exchange_large(Team& team, std::size_t me, const Blocks& from, const Blocks& to, std::uint64_t bytes, stream::Call call) {
+void exchange_large(Team& team, std::size_t me, const Blocks& from, const Blocks& to, std::uint64_t bytes, p2p::Call call) {
   const std::size_t n = team.size();
   const std::size_t part = team.chunk() / n;
   const bool direct = bytes * n > kDirect;
@@ -311,9 +307,9 @@ void exchange_large(Team& team, std::size_t me, const Blocks& from, const Blocks
     }
   };
   if (open_bulk(team, &from, call)) stage(0);
-  team.come(bytes);
+  team.arrive(bytes);
   for (std::size_t i = 0; i < n; ++i) {
-    const Board::Slot& theirs = team.of(i, call);
+    const ArrivalFlags::Slot& theirs = team.of(i, call);
     require(theirs.bytes == bytes, MPI_ERR_TRUNCATE);
     team.know_bulk(i, bulk_in(theirs));
   }
@@ -333,28 +329,28 @@ void exchange_large(Team& team, std::size_t me, const Blocks& from, const Blocks
     if (k + 1 == chunks) break;
     static_cast<void>(team.open(call));
     stage(k + 1);
-    team.come();
+    team.arrive();
   }
   team.end_bulk(chunks);
-  if (direct) team.meet(call);
+  if (direct) team.barrier(call);
 }
 
 }  // namespace
 
-bool alltoall_by_team(Rank& rank, const Blocks& from, const Blocks& to, bool in_place, stream::Call call) {
+bool alltoall_by_team(Rank& rank, const Blocks& from, const Blocks& to, bool in_place, p2p::Call call) {
   Team* const team = rank.team.get();
   if (!team || in_place || !from.regular() || !to.regular()) return false;
   const std::size_t n = team->size();
   const std::size_t me = me_of(rank);
   const std::uint64_t bytes = from.block(0).bytes;
-  if (bytes * n > Board::kBytes) {
+  if (bytes * n > ArrivalFlags::kBytes) {
     exchange_large(*team, me, from, to, bytes, call);
   } else {
-    Board::Slot& slot = team->open(call);
+    ArrivalFlags::Slot& slot = team->open(call);
     lane::pack(from.whole(rank.size), 0, slot.data, bytes * n);
-    team->come(bytes);
+    team->arrive(bytes);
     for (std::size_t i = 0; i < n; ++i) {
-      const Board::Slot& theirs = team->of(i, call);
+      const ArrivalFlags::Slot& theirs = team->of(i, call);
       require(theirs.bytes == bytes, MPI_ERR_TRUNCATE);
       put(theirs.data + bytes * me, to.block(static_cast<int>(i)), 0, bytes);
     }

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "layout/contents.hpp"
+#include "base/error.hpp"
 #include "threadcomm/algorithms.hpp"
 #include "threadcomm/combine.hpp"
 
@@ -24,14 +24,14 @@ void combine(const void* lower, void* upper, MPI_Count count, const Reduction& r
 class Elements {
  public:
   Elements(MPI_Count count, MPI_Datatype type) {
-    if (const int size = stream::plain_size(type); size >= 0) {
+    if (const int size = p2p::plain_size(type); size >= 0) {
       memory_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(count) * static_cast<std::size_t>(size));
       at_ = memory_.get();
       return;
     }
     MPI_Aint low = 0;
     MPI_Aint bytes = 0;
-    layout::check(PMPI_Type_get_true_extent(type, &low, &bytes));
+    check(PMPI_Type_get_true_extent(type, &low, &bytes));
     if (count > 1) {
       const MPI_Aint more = extent_of(type) * static_cast<MPI_Aint>(count - 1);
       if (more < 0) low += more;

@@ -6,22 +6,15 @@
 #include <mutex>
 #include <new>
 
-#include "base/backoff.hpp"
-#include "lane/idle.hpp"
+#include "base/error.hpp"
 #include "lane/node.hpp"
-#include "lane/task.hpp"
-#include "layout/contents.hpp"
-#include "stream/hang.hpp"
+#include "p2p/hang.hpp"
+#include "progress/wait.hpp"
 #include "threadcomm/threadcomm.hpp"
 
 namespace plait::threadcomm {
 
 namespace {
-
-/// Some microseconds; then the endpoint is looked after, too.
-constexpr int kSpins = 300;
-/// Where cores are short the core is offered at once to those that are waited for.
-constexpr int kYields = 30;
 
 /// All ranks together have that much to stage, but each no more than kMostChunk.
 constexpr std::size_t kAllChunks = std::size_t{1} << 20;
@@ -43,13 +36,13 @@ class Pool {
       // acquire: those who have departed look at it no more.
       return board_of(l.room).departed.load(std::memory_order_acquire) == l.others;
     });
-    if (unused == left_.end()) return {.board = lane::Node::get().region().take(sizeof(Board))};
+    if (unused == left_.end()) return {.board = lane::Node::get().region().take(sizeof(ArrivalFlags))};
     const Room room = unused->room;
     left_.erase(unused);
-    Board& board = board_of(room);
+    ArrivalFlags& board = board_of(room);
     board.asleep.store(0, std::memory_order_relaxed);
     board.departed.store(0, std::memory_order_relaxed);
-    for (Board::Slot& slot : board.slots) slot.meeting.store(0, std::memory_order_relaxed);
+    for (ArrivalFlags::Slot& slot : board.slots) slot.meeting.store(0, std::memory_order_relaxed);
     return room;
   }
   void leave(const Room& room, std::size_t others) noexcept {
@@ -60,7 +53,7 @@ class Pool {
     }
   }
 
-  static Board& board_of(const Room& room) noexcept { return *static_cast<Board*>(room.board.memory); }
+  static ArrivalFlags& board_of(const Room& room) noexcept { return *static_cast<ArrivalFlags*>(room.board.memory); }
 
  private:
   struct Left {
@@ -80,13 +73,13 @@ void Team::connect(const std::vector<std::uint64_t>& offsets) {
   bulk_.resize(n);
   near_.reserve(n);
   boards_.reserve(n);
-  spots_.reserve(n);
+  events_.reserve(n);
   lane::Node& node = lane::Node::get();
   for (std::size_t i = 0; i < n; ++i) {
     const lane::Address endpoint = rank_.peers[i].address;
-    near_.push_back(endpoint.pid == node.pid() ? 1 : 0);
-    spots_.push_back(&static_cast<transport::EndpointMemory*>(node.at(endpoint))->spot);
-    boards_.push_back(static_cast<Board*>(node.at({endpoint.pid, offsets[i]})));
+    near_.push_back(endpoint.region == node.region_id() ? 1 : 0);
+    events_.push_back(&static_cast<transport::EndpointMemory*>(node.at(endpoint))->event);
+    boards_.push_back(static_cast<ArrivalFlags*>(node.at({endpoint.region, offsets[i]})));
   }
   one_process_ = std::ranges::find(near_, 0) == near_.end();
   chunk_ = std::min(kMostChunk, kAllChunks / n);  // NOLINT(clang-analyzer-core.DivideZero): there are ranks
@@ -104,36 +97,36 @@ Team::~Team() {
 
 // ---- meetings
 
-Board::Slot& Team::open(stream::Call call) {
+ArrivalFlags::Slot& Team::open(p2p::Call call) {
   ++meeting_;
   // What the slot holds is of the meeting before that many; those who have come to the next one have read it.
-  const std::uint32_t read = meeting_ - Board::kSlots + 1;
+  const std::uint32_t read = meeting_ - ArrivalFlags::kSlots + 1;
   if (static_cast<std::int32_t>(read - all_came_) > 0) wait_for_all(read, call);
-  return Pool::board_of(room_).slots[meeting_ % Board::kSlots];
+  return Pool::board_of(room_).slots[meeting_ % ArrivalFlags::kSlots];
 }
 
-void Team::come(std::uint64_t bytes) noexcept {
-  Board::Slot& slot = Pool::board_of(room_).slots[meeting_ % Board::kSlots];
+void Team::arrive(std::uint64_t bytes) noexcept {
+  ArrivalFlags::Slot& slot = Pool::board_of(room_).slots[meeting_ % ArrivalFlags::kSlots];
   slot.bytes = bytes;
   // release: all that this rank has brought.
   slot.meeting.store(meeting_, std::memory_order_release);
-  // As in ParkingSpot::wake_if_parked, of all their spots: who sleeps has said so in `asleep` before it prepared to.
-  if (parking_needs_fence) [[unlikely]]
+  // As in EventCount::notify, of all their event counts: who sleeps has said so in `asleep` before it prepared to.
+  if (event_count_needs_fence) [[unlikely]]
     std::atomic_thread_fence(std::memory_order_seq_cst);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   if (boards_[0]->asleep.load(std::memory_order_relaxed) == 0) [[likely]]
     return;
-  for (ParkingSpot* const spot : spots_) spot->wake_if_parked();
+  for (EventCount* const event : events_) event->notify();
 }
 
-const Board::Slot& Team::of(std::size_t rank, stream::Call call) {
+const ArrivalFlags::Slot& Team::of(std::size_t rank, p2p::Call call) {
   wait(rank, meeting_, call);
-  return boards_[rank]->slots[meeting_ % Board::kSlots];
+  return boards_[rank]->slots[meeting_ % ArrivalFlags::kSlots];
 }
 
-void Team::wait_for_all(stream::Call call) { wait_for_all(meeting_, call); }
+void Team::wait_for_all(p2p::Call call) { wait_for_all(meeting_, call); }
 
-void Team::wait_for_all(std::uint32_t meeting, stream::Call call) {
+void Team::wait_for_all(std::uint32_t meeting, p2p::Call call) {
   const auto me = static_cast<std::size_t>(rank_.rank);
   for (std::size_t i = 0; i < size(); ++i) {
     if (i != me) wait(i, meeting, call);
@@ -141,18 +134,18 @@ void Team::wait_for_all(std::uint32_t meeting, stream::Call call) {
   all_came_ = meeting;
 }
 
-void Team::wait(std::size_t rank, std::uint32_t meeting, stream::Call call) {
+void Team::wait(std::size_t rank, std::uint32_t meeting, p2p::Call call) {
   if (has_come(rank, meeting)) return;
-  if (lane::is_crowded()) {
-    for (int i = 0; i < kYields; ++i) {
+  if (progress::oversubscribed()) {
+    for (int i = 0; i < progress::kForArrival.yields; ++i) {
       sched_yield();
       if (has_come(rank, meeting)) return;
       // It may wait for a message that this rank has to move.
-      const lane::Use use(rank_.endpoint());
+      const lane::EndpointGuard guard(rank_.endpoint());
       static_cast<void>(rank_.endpoint().progress());
     }
   } else {
-    for (int i = 0; i < kSpins; ++i) {
+    for (int i = 0; i < progress::kForArrival.spins; ++i) {
       relax();
       if (has_come(rank, meeting)) return;
     }
@@ -160,39 +153,15 @@ void Team::wait(std::size_t rank, std::uint32_t meeting, stream::Call call) {
   wait_long(rank, meeting, call);
 }
 
-/// A rank that has to be waited for while the endpoint moves on: every round of its progress looks, also the last one before
-/// it sleeps.
-class Team::Wait final : public lane::Task {
- public:
-  Wait(const Team& team, std::size_t rank, std::uint32_t meeting) : team_(team), rank_(rank), meeting_(meeting) {
-    // Before any preparation to sleep, which orders it; see come().
-    team_.boards_[0]->asleep.fetch_add(1, std::memory_order_relaxed);
-    const lane::Use use(endpoint());
-    endpoint().add(*this);
-  }
-  ~Wait() {
-    team_.boards_[0]->asleep.fetch_sub(1, std::memory_order_relaxed);
-    const lane::Use use(endpoint());
-    endpoint().remove(*this);
-  }
-  Wait(const Wait&) = delete;
-  Wait& operator=(const Wait&) = delete;
-
- private:
-  bool step() noexcept override { return team_.has_come(rank_, meeting_); }
-  [[nodiscard]] lane::Endpoint& endpoint() const noexcept { return team_.rank_.endpoint(); }
-
-  const Team& team_;
-  std::size_t rank_;
-  std::uint32_t meeting_;
-};
-
-void Team::wait_long(std::size_t rank, std::uint32_t meeting, stream::Call call) {
-  const Wait task(*this, rank, meeting);
-  const lane::Context& context = *rank_.locals[0].context;
-  stream::wait_until(
+void Team::wait_long(std::size_t rank, std::uint32_t meeting, p2p::Call call) {
+  // Before any preparation to sleep, which orders it; see arrive().
+  std::atomic<std::uint32_t>& asleep = boards_[0]->asleep;
+  asleep.fetch_add(1, std::memory_order_relaxed);
+  const lane::MatchContext& context = *rank_.locals[0].context;
+  p2p::wait_until(
       rank_.endpoint(), context, call, [&] { return has_come(rank, meeting); },
-      [&] { return "rank " + std::to_string(rank) + " to come to it on " + stream::name_of(context); });
+      [&] { return "rank " + std::to_string(rank) + " to come to it on " + p2p::name_of(context); });
+  asleep.fetch_sub(1, std::memory_order_relaxed);
 }
 
 // ---- bulk
@@ -210,7 +179,7 @@ Team::Bulk Team::begin_bulk(const void* mine) {
   return {room_.bulk.offset, mine};
 }
 
-std::byte* Team::stage(std::uint64_t chunk, stream::Call call) {
+std::byte* Team::stage(std::uint64_t chunk, p2p::Call call) {
   std::uint32_t& read_by = read_by_[turn(chunk)];
   if (static_cast<std::int32_t>(read_by - all_came_) > 0) wait_for_all(read_by, call);
   read_by = meeting_ + 1;
@@ -218,8 +187,8 @@ std::byte* Team::stage(std::uint64_t chunk, stream::Call call) {
 }
 
 void Team::know_bulk(std::size_t rank, const Bulk& bulk) {
-  layout::require(bulk.offset != 0, MPI_ERR_NO_MEM);
-  if (!bulk_[rank]) bulk_[rank] = static_cast<std::byte*>(lane::Node::get().at({rank_.peers[rank].address.pid, bulk.offset}));
+  require(bulk.offset != 0, MPI_ERR_NO_MEM);
+  if (!bulk_[rank]) bulk_[rank] = static_cast<std::byte*>(lane::Node::get().at({rank_.peers[rank].address.region, bulk.offset}));
 }
 
 }  // namespace plait::threadcomm

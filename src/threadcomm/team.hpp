@@ -15,16 +15,16 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/parking.hpp"
+#include "base/event_count.hpp"
 #include "base/shared_memory.hpp"
 #include "lane/memory.hpp"
-#include "stream/message.hpp"
+#include "p2p/message.hpp"
 
 namespace plait::threadcomm {
 
 struct Rank;
 
-struct Board {
+struct ArrivalFlags {
   /// What a slot holds.
   static constexpr std::size_t kBytes = 8192;
   static constexpr std::uint32_t kSlots = 4;
@@ -65,20 +65,20 @@ class Team {
 
   [[nodiscard]] std::size_t size() const noexcept { return boards_.size(); }
 
-  // ---- a meeting: open, fill the slot, come; then wait for whom one likes
+  // ---- a meeting: open, fill the slot, arrive; then wait for whom one likes
 
   /// Where this rank's news for the next meeting go.
-  [[nodiscard]] Board::Slot& open(stream::Call call);
-  void come(std::uint64_t bytes = 0) noexcept;
+  [[nodiscard]] ArrivalFlags::Slot& open(p2p::Call call);
+  void arrive(std::uint64_t bytes = 0) noexcept;
   /// What that rank has brought, once it has. It stays until this rank has come to the next meeting.
-  [[nodiscard]] const Board::Slot& of(std::size_t rank, stream::Call call);
-  void wait_for_all(stream::Call call);
+  [[nodiscard]] const ArrivalFlags::Slot& of(std::size_t rank, p2p::Call call);
+  void wait_for_all(p2p::Call call);
   /// Comes to the next meeting with nothing.
-  void pass(stream::Call call) {
+  void pass(p2p::Call call) {
     static_cast<void>(open(call));
-    come();
+    arrive();
   }
-  void meet(stream::Call call) {
+  void barrier(p2p::Call call) {
     pass(call);
     wait_for_all(call);
   }
@@ -96,7 +96,7 @@ class Team {
   [[nodiscard]] Bulk begin_bulk(const void* mine);
   /// Room for data that the others read when they have come to the meeting that is open, and before they come to the next;
   /// once they have read what was there.
-  [[nodiscard]] std::byte* stage(std::uint64_t chunk, stream::Call call);
+  [[nodiscard]] std::byte* stage(std::uint64_t chunk, p2p::Call call);
   /// That rank's room; its bulk is known.
   [[nodiscard]] std::byte* staged(std::size_t rank, std::uint64_t chunk) noexcept { return bulk_[rank] + turn(chunk) * chunk_; }
   /// The same for results. They are read as long, and written after a meeting of all.
@@ -113,16 +113,15 @@ class Team {
   void know_bulk(std::size_t rank, const Bulk& bulk);
 
  private:
-  class Wait;
   [[nodiscard]] std::size_t turn(std::uint64_t chunk) const noexcept { return (chunks_ + chunk) % 2; }
   [[nodiscard]] bool has_come(std::size_t rank, std::uint32_t meeting) const noexcept {
     // acquire: what it has brought. Meetings wrap around.
-    const std::uint32_t seen = boards_[rank]->slots[meeting % Board::kSlots].meeting.load(std::memory_order_acquire);
+    const std::uint32_t seen = boards_[rank]->slots[meeting % ArrivalFlags::kSlots].meeting.load(std::memory_order_acquire);
     return static_cast<std::int32_t>(seen - meeting) >= 0;
   }
-  void wait(std::size_t rank, std::uint32_t meeting, stream::Call call);
-  void wait_long(std::size_t rank, std::uint32_t meeting, stream::Call call);
-  void wait_for_all(std::uint32_t meeting, stream::Call call);
+  void wait(std::size_t rank, std::uint32_t meeting, p2p::Call call);
+  void wait_long(std::size_t rank, std::uint32_t meeting, p2p::Call call);
+  void wait_for_all(std::uint32_t meeting, p2p::Call call);
 
   Rank& rank_;
   Room room_;
@@ -130,8 +129,8 @@ class Team {
   std::uint32_t all_came_ = 0;              ///< to this one, as far as is known
   std::uint64_t chunks_ = 0;                ///< of earlier calls
   std::array<std::uint32_t, 2> read_by_{};  ///< who has come to this meeting has read what was staged last
-  std::vector<Board*> boards_;
-  std::vector<ParkingSpot*> spots_;  ///< where the ranks sleep
+  std::vector<ArrivalFlags*> boards_;
+  std::vector<EventCount*> events_;  ///< where the ranks sleep
   std::vector<char> near_;
   std::vector<std::byte*> bulk_;
   bool one_process_ = true;

@@ -17,18 +17,18 @@
 #include <memory>
 #include <vector>
 
-#include "lane/context.hpp"
-#include "stream/message.hpp"
-#include "stream/stream.hpp"
+#include "lane/match_context.hpp"
+#include "p2p/communicator.hpp"
+#include "p2p/message.hpp"
 
 namespace plait::threadcomm {
 
-struct Process;
-struct Region;  // region.hpp
-class Team;     // team.hpp
+struct LocalGroup;
+struct ParallelRegion;  // region.hpp
+class Team;             // team.hpp
 
 /// All ranks of a communicator.
-struct Members : stream::Members {
+struct Members : p2p::Members {
   std::vector<std::uint32_t> hidden;                 ///< each rank's number for what collective calls send
   std::vector<std::uint32_t> process_of;             ///< by rank; processes are numbered by their lowest ranks
   std::vector<std::vector<std::uint32_t>> ranks_of;  ///< by process, ascending
@@ -45,13 +45,13 @@ struct Topology {
   bool weighted = false;
 };
 
-struct Rank : stream::Communicator {
-  Process* process = nullptr;
+struct Rank : p2p::Communicator {
+  LocalGroup* process = nullptr;
   const Members* all = nullptr;
   int seat = 0;
-  lane::Context* hidden = nullptr;  ///< where the messages of collective calls are matched; lanes are those of locals[0]
-  std::uint32_t sequence = 0;       ///< of the next collective call
-  std::unique_ptr<Team> team;       ///< where the communicator lies within a node, and has few ranks
+  lane::MatchContext* hidden = nullptr;  ///< where the messages of collective calls are matched; lanes are those of locals[0]
+  std::uint32_t sequence = 0;            ///< of the next collective call
+  std::unique_ptr<Team> team;            ///< where the communicator lies within a node, and has few ranks
   std::shared_ptr<const Topology> topology;
   std::map<int, void*> attributes;  ///< by keyval
   int calls = 0;                    ///< collective calls that have a request
@@ -64,17 +64,17 @@ struct Rank : stream::Communicator {
   Rank& operator=(const Rank&) = delete;
 };
 
-struct Process : stream::Communicator {
-  Process* base = nullptr;
-  std::vector<Rank*> ranks;        ///< by seat; null where that thread has none
-  std::atomic<int> left{0};        ///< ranks that have not freed it
-  std::unique_ptr<Region> region;  ///< of a base
-  /// Streams of a base's threads.
-  std::vector<int> streams;
-  ~Process();
-  Process();
-  Process(const Process&) = delete;
-  Process& operator=(const Process&) = delete;
+struct LocalGroup : p2p::Communicator {
+  LocalGroup* base = nullptr;
+  MPI_Comm attributes_of = MPI_COMM_NULL;  ///< what the MPI itself says of it, and what came from the parent of MPIX_Threadcomm_init
+  std::vector<Rank*> ranks;                ///< by seat; null where that thread has none
+  std::atomic<int> left{0};                ///< ranks that have not freed it
+  std::unique_ptr<ParallelRegion> region;  ///< of a base
+  std::vector<lane::Endpoint*> endpoints;  ///< of a base's threads
+  ~LocalGroup();
+  LocalGroup();
+  LocalGroup(const LocalGroup&) = delete;
+  LocalGroup& operator=(const LocalGroup&) = delete;
 };
 
 /// Takes a board where the communicator may have a team: its offset, else 0.
@@ -83,31 +83,31 @@ struct Process : stream::Communicator {
 void meet_team(Rank& rank, const std::vector<std::uint64_t>& offsets);
 
 /// Is this a thread communicator, whether or not the calling thread is a rank of it?
-[[nodiscard]] inline bool is_threadcomm(const stream::Communicator& c) noexcept { return c.of_thread != nullptr; }
+[[nodiscard]] inline bool is_threadcomm(const p2p::Communicator& c) noexcept { return c.of_thread != nullptr; }
 
 /// The calling thread's. Throws MPIError{MPI_ERR_COMM} where it has none.
-[[nodiscard]] Rank& rank_of(stream::Communicator& c);
+[[nodiscard]] Rank& rank_of(p2p::Communicator& c);
 /// What its process has of it.
-[[nodiscard]] Process& process_of(stream::Communicator& c) noexcept;
-/// The hook of stream::find_communicator.
-[[nodiscard]] stream::Communicator* of_thread(stream::Communicator& c) noexcept;
+[[nodiscard]] LocalGroup& local_group_of(p2p::Communicator& c) noexcept;
+/// The hook of p2p::find_communicator.
+[[nodiscard]] p2p::Communicator* of_thread(p2p::Communicator& c) noexcept;
 
 /// MPIX_Threadcomm_init and _free: by one thread of each process, collective over `parent`. Throw MPIError, std::bad_alloc,
 /// std::system_error.
 [[nodiscard]] MPI_Comm create(MPI_Comm parent, int threads);
-void destroy(Process& base);
+void destroy(LocalGroup& base);
 
 /// MPIX_Threadcomm_start and _finish: by each of the process's threads; return when all have come.
-void start(Process& base, stream::Call call);
-void finish(Process& base, stream::Call call);
+void start(LocalGroup& base, p2p::Call call);
+void finish(LocalGroup& base, p2p::Call call);
 
 /// Makes communicators of one; called by each of its ranks. The ranks of a color are in the order of (key, rank). Null where
-/// `color` is MPI_UNDEFINED. Throws MPIError, std::bad_alloc.
-[[nodiscard]] Rank* split(Rank& parent, int color, int key, stream::Call call);
+/// `color` is MPI_UNDEFINED. A duplicate keeps what the MPI knows of the parent. Throws MPIError, std::bad_alloc.
+[[nodiscard]] Rank* split(Rank& parent, int color, int key, p2p::Call call, bool duplicate = false);
 /// Those that share memory, but for ranks that want none.
-[[nodiscard]] Rank* split_by_node(Rank& parent, bool none, int key, stream::Call call);
+[[nodiscard]] Rank* split_by_node(Rank& parent, bool none, int key, p2p::Call call);
 /// The same ranks in the same order; keeps the topology.
-[[nodiscard]] Rank& duplicate(Rank& parent, stream::Call call);
+[[nodiscard]] Rank& duplicate(Rank& parent, p2p::Call call);
 /// MPI_IDENT, MPI_CONGRUENT, MPI_SIMILAR or MPI_UNEQUAL.
 [[nodiscard]] int compare(const Rank& one, const Rank& other);
 /// MPI_Comm_free by one of its ranks, not at the base. Takes effect when no collective call is left.

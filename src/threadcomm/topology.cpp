@@ -6,12 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "layout/contents.hpp"
+#include "base/error.hpp"
 #include "threadcomm/call.hpp"
 
 namespace plait::threadcomm {
-
-using layout::require;
 
 namespace {
 
@@ -25,14 +23,14 @@ Rank* with_topology(Rank* rank, std::shared_ptr<const Topology> topology) {
 }
 
 /// The first `n` ranks.
-Rank* first_ranks(Rank& parent, int n, stream::Call call) {
+Rank* first_ranks(Rank& parent, int n, p2p::Call call) {
   require(n <= parent.size, MPI_ERR_ARG);
   return split(parent, parent.rank < n ? 0 : MPI_UNDEFINED, 0, call);
 }
 
 }  // namespace
 
-Rank* create_cartesian(Rank& parent, std::span<const int> dims, std::span<const int> periods, stream::Call call) {
+Rank* create_cartesian(Rank& parent, std::span<const int> dims, std::span<const int> periods, p2p::Call call) {
   for (const int n : dims) require(n > 0, MPI_ERR_DIMS);
   auto t = std::make_shared<Topology>();
   t->kind = Topology::Kind::cartesian;
@@ -41,7 +39,7 @@ Rank* create_cartesian(Rank& parent, std::span<const int> dims, std::span<const 
   return with_topology(first_ranks(parent, product(dims), call), std::move(t));
 }
 
-Rank* sub_cartesian(Rank& parent, std::span<const int> remain, stream::Call call) {
+Rank* sub_cartesian(Rank& parent, std::span<const int> remain, p2p::Call call) {
   const Topology& old = topology_of(parent, Topology::Kind::cartesian);
   std::vector<int> coords(old.dims.size());
   coordinates(old, parent.rank, coords);
@@ -61,7 +59,7 @@ Rank* sub_cartesian(Rank& parent, std::span<const int> remain, stream::Call call
   return with_topology(split(parent, color, key, call), std::move(t));
 }
 
-Rank* create_graph(Rank& parent, std::span<const int> index, std::span<const int> edges, stream::Call call) {
+Rank* create_graph(Rank& parent, std::span<const int> index, std::span<const int> edges, p2p::Call call) {
   const auto n = static_cast<int>(index.size());
   for (std::size_t i = 0; i < index.size(); ++i) require(index[i] >= (i ? index[i - 1] : 0), MPI_ERR_ARG);
   for (const int e : edges) require(e >= 0 && e < n, MPI_ERR_ARG);
@@ -72,7 +70,7 @@ Rank* create_graph(Rank& parent, std::span<const int> index, std::span<const int
   return with_topology(first_ranks(parent, n, call), std::move(t));
 }
 
-Rank& create_adjacent(Rank& parent, Topology neighbours, stream::Call call) {
+Rank& create_adjacent(Rank& parent, Topology neighbours, p2p::Call call) {
   const auto in_range = [&](int r) { return (r >= 0 && r < parent.size) || r == MPI_PROC_NULL; };
   require(std::ranges::all_of(neighbours.sources, in_range) && std::ranges::all_of(neighbours.destinations, in_range), MPI_ERR_ARG);
   auto t = std::make_shared<Topology>(std::move(neighbours));
@@ -80,7 +78,7 @@ Rank& create_adjacent(Rank& parent, Topology neighbours, stream::Call call) {
   return *with_topology(split(parent, 0, 0, call), std::move(t));
 }
 
-Rank& create_distributed(Rank& parent, const Edges& e, stream::Call call) {
+Rank& create_distributed(Rank& parent, const Edges& e, p2p::Call call) {
   // Every rank tells all others its edges: (from, to, weight).
   std::vector<int> mine;
   std::size_t at = 0;

@@ -3,5 +3,6 @@
 namespace plait::transport {
 
 constinit std::atomic<Network*> network_in_use{nullptr};
+constinit std::atomic<int> packets_in_line{0};
 
 }  // namespace plait::transport

@@ -8,27 +8,29 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "progress/source.hpp"
+
 namespace plait::transport {
 
 /// One message or word of protocol between two processes.
 struct Record {
   enum class Kind : std::uint16_t {
     kMessage,      ///< the payload follows
-    kSynchronous,  ///< it follows too, and the sender waits for kMatched
-    kOffer,        ///< the payload stays with the sender until kWanted comes
-    kWanted,       ///< to the sender: the receive is posted in the MPI
-    kMatched,      ///< to the sender: that was all
+    kSynchronous,  ///< it follows too, and the sender waits for kFin
+    kRts,          ///< the payload stays with the sender until kCts comes
+    kCts,          ///< to the sender: the receive is posted in the MPI
+    kFin,          ///< to the sender: that was all
   };
   std::uint32_t bytes = 0;  ///< of payload behind the record
   Kind kind = Kind::kMessage;
-  std::uint16_t channel = 0;  ///< kWanted: on which it comes, and the payload is to go
+  std::uint16_t channel = 0;  ///< kCts: on which it comes, and the payload is to go
   std::uint32_t target = 0;   ///< the receiver's number for the communicator; back to the sender: its operation's slot
   std::uint32_t source = 0;   ///< which endpoint of the communicator has sent
   std::int32_t tag = 0;
   std::int32_t process = 0;      ///< that it comes from
-  std::uint64_t length = 0;      ///< kOffer: of the message. kWanted: what there is room for
+  std::uint64_t length = 0;      ///< kRts: of the message. kCts: what there is room for
   std::uint32_t operation = 0;   ///< the sender's slot
-  std::int32_t payload_tag = 0;  ///< kWanted: under which the payload is to be sent
+  std::int32_t payload_tag = 0;  ///< kCts: under which the payload is to be sent
 };
 static_assert(sizeof(Record) == 40);
 
@@ -42,11 +44,8 @@ struct Sink {
   void (*moved)(std::uint32_t operation, bool ok);
 };
 
-class Network {
+class Network : public progress::Source {
  public:
-  Network() = default;
-  Network(const Network&) = delete;
-  Network& operator=(const Network&) = delete;
   virtual ~Network() = default;
 
   [[nodiscard]] virtual std::int32_t process() const noexcept = 0;
@@ -62,10 +61,6 @@ class Network {
   /// The sender's.
   virtual void provide(const Record& wanted, const std::byte* from, std::uint32_t send) noexcept = 0;
 
-  /// Sends what is to be sent and takes what has come, unless another thread is at it. True if something moved.
-  virtual bool drive() noexcept = 0;
-  /// Does something wait to be sent, or to be moved?
-  [[nodiscard]] virtual bool pending() const noexcept = 0;
   /// Small messages may wait a moment for others to share their packet: sends them unless some have just been sent.
   virtual void nudge() noexcept = 0;
 };
@@ -74,16 +69,17 @@ class Network {
 extern std::atomic<Network*> network_in_use;
 [[nodiscard]] inline Network* network() noexcept { return network_in_use.load(std::memory_order_acquire); }
 
-/// One round of it, where there is one.
+/// One round of it, where there is one: sends what is to be sent and takes what has come.
 inline bool drive_network() noexcept {
   Network* const n = network();
-  return n && n->drive();
+  return n && n->try_progress();
 }
 
+/// Packets that the MPI has not been given: relaxed, a hint for those that would not ask the network otherwise.
+extern std::atomic<int> packets_in_line;
 /// Sends what small messages were held back, before a call that may take long.
 inline void flush_network() noexcept {
-  Network* const n = network();
-  if (n && n->pending()) static_cast<void>(n->drive());
+  if (packets_in_line.load(std::memory_order_relaxed) > 0) static_cast<void>(drive_network());
 }
 
 }  // namespace plait::transport

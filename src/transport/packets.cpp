@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/fatal.hpp"
 #include "base/spinlock.hpp"
 
 namespace plait::transport {
@@ -21,8 +21,7 @@ void must_work(int error) noexcept {
   char text[MPI_MAX_ERROR_STRING] = {};
   int length = 0;
   PMPI_Error_string(error, text, &length);
-  std::fprintf(stderr, "plait: the MPI's messages between nodes fail: %s\n", text);
-  PMPI_Abort(MPI_COMM_WORLD, 1);
+  fatal("the MPI's messages between nodes fail: %s", text);
 }
 
 namespace {
@@ -127,7 +126,7 @@ class Channel {
   void provide(const Record& wanted, const std::byte* from, std::uint32_t send) noexcept;
   bool drive() noexcept;
   [[nodiscard]] bool pending() const noexcept {
-    return in_line_.load(std::memory_order_relaxed) > 0 || moving_.load(std::memory_order_relaxed) > 0;
+    return moving_.load(std::memory_order_relaxed) > 0 || unfinished_.load(std::memory_order_relaxed) > 0;
   }
   void nudge() noexcept;
   void close() noexcept;
@@ -158,8 +157,8 @@ class Channel {
 
   std::atomic<bool> to_do_{false};  ///< something was added since the last round began
   std::atomic<std::uint64_t> last_sent_{0};
-  std::atomic<int> in_line_{0};  ///< packets that the MPI has not been given
-  std::atomic<int> moving_{0};   ///< transfers asked for and not ended
+  std::atomic<int> moving_{0};      ///< transfers asked for and not ended
+  std::atomic<int> unfinished_{0};  ///< packets that the MPI has been given and has not finished
 
   Spinlock list_lock_;  // over the two below
   std::vector<Out*> listed_;
@@ -214,7 +213,7 @@ std::byte* Channel::begin(std::int32_t process, const Record& record, bool must)
         return nullptr;
       }
       out.line.push_back(std::unique_ptr<Packet>(new Packet));
-      in_line_.fetch_add(1, std::memory_order_relaxed);
+      packets_in_line.fetch_add(1, std::memory_order_relaxed);
     }
   } catch (...) {
     out.lock.unlock();
@@ -262,7 +261,7 @@ void Channel::provide(const Record& wanted, const std::byte* from, std::uint32_t
 }
 
 void Channel::nudge() noexcept {
-  if (in_line_.load(std::memory_order_relaxed) > 0 && now() - last_sent_.load(std::memory_order_relaxed) >= kBurst)
+  if (packets_in_line.load(std::memory_order_relaxed) > 0 && now() - last_sent_.load(std::memory_order_relaxed) >= kBurst)
     static_cast<void>(drive());
 }
 
@@ -286,7 +285,9 @@ bool Channel::drive() noexcept {
 
 bool Channel::round() noexcept {
   if (closed_) return false;
-  const Gate serial;
+  // A thread that is inside moves what there is, or waits in a call of the program's: it is not waited for here.
+  const MpiTryLock serial;
+  if (!serial) return false;
   try {
     const bool all = ++rounds_ % kRoundsToAll == 0;
     if (all || sent_.size() >= kUnderWay) retire_sent();
@@ -297,9 +298,7 @@ bool Channel::round() noexcept {
     if (all || awaited_.empty() || !coming_.empty()) moved |= receive_packets();
     return moved;
   } catch (const std::bad_alloc&) {
-    std::fputs("plait: no memory left for messages between nodes\n", stderr);
-    PMPI_Abort(MPI_COMM_WORLD, 1);
-    return false;
+    fatal("no memory left for messages between nodes");
   }
 }
 
@@ -323,7 +322,7 @@ bool Channel::begin_transfers() {
     }
     if (!job.receive) continue;
     Record wanted;
-    wanted.kind = Record::Kind::kWanted;
+    wanted.kind = Record::Kind::kCts;
     wanted.target = job.theirs;
     wanted.process = rank_;
     wanted.length = job.bytes;
@@ -353,7 +352,7 @@ bool Channel::send_lines() {
         if (left && out->under_way < kUnderWay) {
           packet = std::move(out->line.front());
           out->line.erase(out->line.begin());
-          in_line_.fetch_sub(1, std::memory_order_relaxed);
+          packets_in_line.fetch_sub(1, std::memory_order_relaxed);
         } else if (!left) {
           out->listed = false;
         }
@@ -365,6 +364,7 @@ bool Channel::send_lines() {
       MPI_Request request = MPI_REQUEST_NULL;
       must_work(PMPI_Isend(next->bytes, static_cast<int>(next->used), MPI_BYTE, out->process, kPacketTag, comm_, &request));
       ++out->under_way;
+      unfinished_.fetch_add(1, std::memory_order_relaxed);
       sent_.push_back({request, out, std::move(packet)});
       sent = true;
     }
@@ -387,6 +387,7 @@ void Channel::retire_sent() {
       continue;
     }
     --sent_[i].out->under_way;
+    unfinished_.fetch_sub(1, std::memory_order_relaxed);
     std::swap(sent_[i], sent_.back());
     sent_.pop_back();
   }
@@ -545,7 +546,7 @@ class Packets final : public Network {
   void provide(const Record& wanted, const std::byte* from, std::uint32_t send) noexcept override {
     channels_[wanted.channel % channels_.size()]->provide(wanted, from, send);
   }
-  bool drive() noexcept override {
+  bool try_progress() noexcept override {
     if (channels_.size() == 1) return channels_.front()->drive();
     // Threads begin at channels of their own, so that they seldom meet.
     static std::atomic<std::size_t> threads{0};
@@ -555,8 +556,10 @@ class Packets final : public Network {
     return moved;
   }
   [[nodiscard]] bool pending() const noexcept override {
-    return std::any_of(channels_.begin(), channels_.end(), [](const auto& c) { return c->pending(); });
+    return packets_in_line.load(std::memory_order_relaxed) > 0 ||
+           std::any_of(channels_.begin(), channels_.end(), [](const auto& c) { return c->pending(); });
   }
+  void flush() noexcept override { flush_network(); }
   void nudge() noexcept override {
     for (const auto& c : channels_) c->nudge();
   }
@@ -567,7 +570,7 @@ class Packets final : public Network {
  private:
   /// What one endpoint sends another on one communicator goes by one channel, for the order; the rest is spread.
   [[nodiscard]] Channel& of(const Record& record) const noexcept {
-    const std::size_t number = record.kind == Record::Kind::kWanted ? record.channel : record.target + record.source;
+    const std::size_t number = record.kind == Record::Kind::kCts ? record.channel : record.target + record.source;
     return *channels_[number % channels_.size()];
   }
 
@@ -590,6 +593,7 @@ void set_pollers(Pollers pollers, MPI_Comm comm) noexcept {
   polled = comm;
   pollers_allowed.store(pollers, std::memory_order_relaxed);
   may_poll = pollers == Pollers::this_one;
+  progress::set_mpi_poll(poll_mpi);
 }
 
 void poll_mpi() noexcept {
@@ -598,20 +602,22 @@ void poll_mpi() noexcept {
 
 void poll_mpi_as_asked() noexcept {
   // A thread that is inside moves what there is, and may stay for long.
-  if (!Gate::enter_if_free()) return;
+  const MpiTryLock lock;
+  if (!lock) return;
   int flag = 0;
   // Not on MPI_COMM_SELF: MPICH moves nothing then.
   static_cast<void>(PMPI_Iprobe(MPI_ANY_SOURCE, kPollTag, polled == MPI_COMM_NULL ? MPI_COMM_WORLD : polled, &flag, MPI_STATUS_IGNORE));
-  Gate::leave();
 }
 
 void open_packets(const std::vector<MPI_Comm>& channels, const Sink& sink, bool serialized) {
   static std::mutex once;
   const std::lock_guard guard(once);
   if (network()) return;
-  if (serialized) need_gate();
+  if (serialized) need_mpi_lock();
   // Never destroyed: exit handlers may still use it.
-  network_in_use.store(new Packets(channels, sink), std::memory_order_release);
+  auto* const made = new Packets(channels, sink);
+  network_in_use.store(made, std::memory_order_release);
+  progress::add_source(*made, true);
 }
 
 void close_packets() noexcept {

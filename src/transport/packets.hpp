@@ -6,14 +6,14 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/gate.hpp"
+#include "base/mpi_lock.hpp"
 #include "transport/network.hpp"
 
 namespace plait::transport {
 
 /// Starts it on duplicates of MPI_COMM_WORLD, as many as there are to be channels, the same in all processes; once; any
 /// thread, not collective. `serialized`: the MPI does not let several
-/// threads in at once, so that there has to be a Gate. Throws std::bad_alloc.
+/// threads in at once, so that there has to be a lock around it. Throws std::bad_alloc.
 void open_packets(const std::vector<MPI_Comm>& channels, const Sink& sink, bool serialized);
 
 /// The last of it, before the MPI is finalized and when all processes have come so far: nothing is sent or taken any more.
@@ -30,7 +30,5 @@ void set_pollers(Pollers pollers, MPI_Comm comm) noexcept;
 
 /// For what a call of the MPI's on plait's own communicators returns: messages that fail are lost, so the job ends.
 void must_work(int error) noexcept;
-
-using plait::Gate;
 
 }  // namespace plait::transport

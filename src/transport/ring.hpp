@@ -11,15 +11,15 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/parking.hpp"
+#include "base/event_count.hpp"
 
 namespace plait::transport {
 
 enum class Kind : std::uint32_t {
-  kInline,      ///< the payload is in the cell
-  kBlock,       ///< the payload is in a block: InBlock
-  kRendezvous,  ///< the payload is still in the sender's buffer: Offer
-  kChunk,       ///< a piece of a payload that was offered before: Chunk
+  kInline,  ///< the payload is in the cell
+  kBlock,   ///< the payload is in a block: InBlock
+  kRts,     ///< the payload is still in the sender's buffer: Rts
+  kChunk,   ///< a piece of a payload that was offered before: Chunk
 };
 
 inline constexpr std::size_t kInline = 44;
@@ -43,7 +43,7 @@ struct InBlock {
 };
 
 /// A message too large to be sent unasked, or whose sender wants to know when it is matched.
-struct Offer {
+struct Rts {
   std::uint64_t bytes;
   std::uint64_t address;     ///< of the buffer in the sender's process; 0: it is not contiguous
   std::uint64_t rendezvous;  ///< offset
@@ -55,7 +55,7 @@ struct Chunk {
   std::uint64_t position;  ///< in the message
   std::uint64_t block;     ///< offset
 };
-static_assert(sizeof(Offer) <= kInline && sizeof(Chunk) <= kInline);
+static_assert(sizeof(Rts) <= kInline && sizeof(Chunk) <= kInline);
 
 inline constexpr std::uint32_t kCells = 128;
 /// Lines so far ahead are asked for beforehand, by the side that will write or read them.
@@ -80,8 +80,8 @@ static_assert(sizeof(Block) == 64);
 struct alignas(64) Rendezvous {
   enum : std::uint32_t {
     kFree,     ///< unused; set by the receiver when it needs nothing more from the sender
-    kOffered,  ///< set by the sender
-    kWanted,   ///< set by the receiver when it has matched: `wanted` and `receive` are there
+    kRtsSent,  ///< set by the sender
+    kCts,      ///< set by the receiver when it has matched: `wanted` and `receive` are there
   };
   std::atomic<std::uint32_t> state;
   std::uint32_t receive;                ///< the receive's slot, by which the receiver knows its chunks
@@ -91,10 +91,10 @@ struct alignas(64) Rendezvous {
 
 /// What others of the node see of an endpoint.
 struct alignas(64) EndpointMemory {
-  /// Lanes made toward this endpoint that it does not know yet: a stack. An entry is the maker's process, by its number in
-  /// the node (upper 24 bits), and the offset of its lane divided by 64, plus one; 0 is the end.
+  /// Lanes made toward this endpoint that it does not know yet: a stack. An entry is the maker's region (upper
+  /// half) and the offset of its lane there divided by 64, plus one; 0 is the end.
   std::atomic<std::uint64_t> new_lanes;
-  ParkingSpot spot;
+  EventCount event;
 };
 
 struct alignas(64) LaneMemory {

@@ -8,20 +8,20 @@
 namespace plait::lane {
 namespace {
 
-TEST(Use, OneThreadAfterAnotherIsFine) {
+TEST(EndpointGuard, OneThreadAfterAnotherIsFine) {
   Endpoint endpoint;
   for (int i = 0; i < 3; ++i) {
-    std::thread([&] { const Use use(endpoint); }).join();
-    const Use use(endpoint);
+    std::thread([&] { const EndpointGuard guard(endpoint); }).join();
+    const EndpointGuard guard(endpoint);
   }
 }
 
-TEST(UseDeathTest, TwoThreadsAtOnceEndTheProgram) {
+TEST(EndpointGuardDeathTest, TwoThreadsAtOnceEndTheProgram) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto two = [] {
     Endpoint endpoint;
-    const Use use(endpoint);
-    std::thread([&] { const Use second(endpoint); }).join();
+    const EndpointGuard guard(endpoint);
+    std::thread([&] { const EndpointGuard second(endpoint); }).join();
   };
   EXPECT_DEATH(two(), "two threads use one MPIX_Stream at the same time");
 }

@@ -302,7 +302,7 @@ TEST(Endpoint, FreedContextThrowsItsMessagesAwayAndFreesTheirSenders) {  // 1 th
     a.retire(*o);
   }
   // A new context on the same endpoint gets none of them.
-  Context fresh;
+  MatchContext fresh;
   fresh.endpoint = b.endpoint;
   ASSERT_TRUE(add_context(fresh));
   EXPECT_NE(fresh.id, gone.context);
@@ -311,20 +311,20 @@ TEST(Endpoint, FreedContextThrowsItsMessagesAwayAndFreesTheirSenders) {  // 1 th
   remove_context(fresh);
 }
 
-TEST(Endpoint, MovesByOthersVisitsWhileItsThreadIsAway) {  // 1 thread that never enters either endpoint
+TEST(Endpoint, IsMovedByOthersWhileItsThreadIsAway) {  // 1 thread that never enters either endpoint
   Party a(0);
   Party b(1);
   const Bytes out = payload(0, 0, 200'000);
   Bytes got(out.size());
   Operation& s = a.send(b.card(), 0, contiguous(out));
   Operation& r = b.receive(0, 0, contiguous(got));
-  EXPECT_TRUE(any_neglected());
-  for (int i = 0; i < 100 && !(done(s) && done(r)); ++i) visit_neglected();
+  EXPECT_TRUE(progress::any_pending());
+  for (int i = 0; i < 100 && !(done(s) && done(r)); ++i) progress::drive();
   ASSERT_TRUE(done(s) && done(r));
   EXPECT_EQ(got, out);
   a.retire(s);
   b.retire(r);
-  EXPECT_FALSE(any_neglected());
+  EXPECT_FALSE(progress::any_pending());
 }
 
 TEST(Endpoint, VisitorsDoNotDisturbItsThread) {  // 3 threads
@@ -334,10 +334,10 @@ TEST(Endpoint, VisitorsDoNotDisturbItsThread) {  // 3 threads
   const Card to_b = b.card();
   std::atomic<bool> over{false};
   std::thread visitor([&] {
-    parking_begin();
+    event_count_begin();
     while (!over.load()) {
-      a.endpoint->visit();
-      b.endpoint->visit();
+      a.endpoint->try_progress();
+      b.endpoint->try_progress();
       std::this_thread::yield();
     }
   });

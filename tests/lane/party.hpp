@@ -1,4 +1,4 @@
-// One endpoint with one context, as a stream of a communicator is to src/stream, and payloads that tell where they belong.
+// One endpoint with one context, as a stream of a communicator is to src/p2p, and payloads that tell where they belong.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "lane/endpoint.hpp"
-#include "lane/idle.hpp"
+#include "lane/match_context.hpp"
+#include "progress/wait.hpp"
 
 namespace plait::lane::test {
 
@@ -70,14 +71,14 @@ struct Outcome {
   std::uint64_t received;
 };
 
+inline bool done(const Operation& o) { return o.complete.load(std::memory_order_acquire); }
+
 class Party {
  public:
   explicit Party(std::uint32_t number) : number_(number) {
-    parking_begin();
+    event_count_begin();
     endpoint = new Endpoint;  // they stay
-    context = new Context;
-    context->endpoint = endpoint;
-    if (!add_context(*context)) std::abort();
+    context = &make_context(*endpoint);
   }
   ~Party() { free_context(); }
   Party(const Party&) = delete;
@@ -86,7 +87,7 @@ class Party {
   /// As when a communicator is freed.
   void free_context() {
     if (!context) return;
-    const Use use(*endpoint);
+    const EndpointGuard guard(*endpoint);
     endpoint->discard(*context);
     context->freed = true;
     if (context->operations == 0) delete_context(*context);
@@ -96,7 +97,7 @@ class Party {
   [[nodiscard]] Card card() const { return {endpoint->address(), context->id}; }
 
   Operation& send(const Card& to, std::int32_t tag, const Memory& memory, bool synchronous = false) {
-    const Use use(*endpoint);
+    const EndpointGuard guard(*endpoint);
     Operation& o = make(memory);
     o.is_send = true;
     o.synchronous = synchronous;
@@ -108,7 +109,7 @@ class Party {
     return o;
   }
   Operation& receive(std::uint32_t first, std::uint32_t end, std::int32_t tag, const Memory& memory) {
-    const Use use(*endpoint);
+    const EndpointGuard guard(*endpoint);
     Operation& o = make(memory);
     o.is_send = false;
     o.first_source = first;
@@ -120,29 +121,22 @@ class Party {
   Operation& receive(std::uint32_t from, std::int32_t tag, const Memory& memory) { return receive(from, from + 1, tag, memory); }
 
   bool progress() const {
-    const Use use(*endpoint);
+    const EndpointGuard guard(*endpoint);
     return endpoint->progress();
   }
   Outcome finish(Operation& o) {
-    Idle idle(*endpoint);
-    while (!o.complete.load(std::memory_order_acquire)) {
-      if (progress()) {
-        idle.reset();
-      } else {
-        idle.pause();
-      }
-    }
+    progress::wait_until(endpoint->waiter(), progress::kForMessage, [&] { return this->progress(); }, [&] { return done(o); }, [] {});
     return retire(o);
   }
   Outcome retire(Operation& o) const {
     const Outcome outcome{o.error, o.from, o.with_tag, o.received};
-    const Use use(*endpoint);
+    const EndpointGuard guard(*endpoint);
     endpoint->retire(o);
     return outcome;
   }
 
   Endpoint* endpoint;
-  Context* context;
+  MatchContext* context;
 
  private:
   Operation& make(const Memory& memory) const {
@@ -158,7 +152,5 @@ class Party {
 
   std::uint32_t number_;
 };
-
-inline bool done(const Operation& o) { return o.complete.load(std::memory_order_acquire); }
 
 }  // namespace plait::lane::test

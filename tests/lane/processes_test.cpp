@@ -221,7 +221,15 @@ TEST(Processes, SleepersWakeEachOther) {
       Bytes in(8);
       Operation& r = side.party.receive(1 - side.me, static_cast<std::int32_t>(i), contiguous(in));
       // Nobody spins here: each look is followed by sleep, as long as it takes.
-      while (!done(r)) side.party.endpoint->park(std::chrono::hours(1));
+      EventCount& event = *side.party.endpoint->waiter().event();
+      while (!done(r)) {
+        const EventCount::Key key = event.prepare();
+        if (side.party.progress() || done(r)) {
+          event.cancel(key);
+        } else {
+          event.wait(key, std::chrono::hours(1));
+        }
+      }
       side.check(side.party.retire(r), in, i, 8);
       if (side.me == 1) side.send(i, payload(1, i, 8));
       ++got;

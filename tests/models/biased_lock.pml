@@ -1,6 +1,6 @@
 /* A lock whose owner pays no fence: src/base/biased_lock.hpp.
  *
- * The owner stores `inside` and loads `visitor`; its processor keeps stores back in a buffer (TSO), in order, so that the
+ * The owner stores that it is inside (in the model a flag, in the code a count that is odd then) and loads `visitor`; its processor keeps stores back in a buffer (TSO), in order, so that the
  * load may come first. Visitors have a barrier run in all threads, which empties that buffer. Checked: nobody is inside
  * together with another, and all come to an end. -DNOBARRIER leaves the barrier out and -DNOSTEPBACK has the owner go on in
  * spite of a visitor: then two are inside. */

@@ -65,7 +65,7 @@ inline barrier_in_all_threads() {
 }
 
 /* The exchange is a full barrier for whoever does it: its own buffer is empty. */
-inline wake_if_parked(whom, own_is_empty) {
+inline notify(whom, own_is_empty) {
   if
   :: parked[whom] == 1 ->
     atomic {
@@ -120,7 +120,7 @@ active proctype sender() {
       sent!to_stamp,position % CELLS,stamp_of(position);
 #endif
       position++;
-      wake_if_parked(1, len(sent) == 0)
+      notify(1, len(sent) == 0)
     :: else -> sleep_unless(0, ROOM)
     fi
   od
@@ -139,13 +139,13 @@ active proctype receiver() {
     :: FOUND ->
 #ifdef EARLYREPORT
       reported!position + 1;
-      wake_if_parked(0, len(reported) == 0);
+      notify(0, len(reported) == 0);
 #endif
       assert(payload[position % CELLS] == position + 1);
       position++;
 #ifndef EARLYREPORT
       reported!position;
-      wake_if_parked(0, len(reported) == 0)
+      notify(0, len(reported) == 0)
 #endif
     :: else -> sleep_unless(1, FOUND)
     fi

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "partitioned/inlet.hpp"
+#include "partitioned/channel_receiver.hpp"
 #include "partitioned/sender.hpp"
 
 namespace plait::partitioned {
@@ -56,10 +56,10 @@ Side side_of(Bytes& buffer, int partitions) {
 class Receiving {
  public:
   Receiving(Sender& sender, std::uint64_t bytes, std::uint64_t part, bool direct) : buffer_(bytes), bytes_(bytes) {
-    const Inlet::Source source{lane::Node::get().region().name(), sender.outlet()->address().offset, bytes,
-                               reinterpret_cast<std::uint64_t>(sender.side().memory.at),
-                               SharedHeap::get().find(sender.side().memory.at, bytes)};
-    inlet_ = Inlet::attach(source);
+    const ChannelReceiver::Source source{lane::Node::get().region().name(), sender.outlet()->address().offset, bytes,
+                                         reinterpret_cast<std::uint64_t>(sender.side().memory.at),
+                                         SharedHeap::get().find(sender.side().memory.at, bytes)};
+    inlet_ = ChannelReceiver::attach(source);
     memory_.at = buffer_.data();
     memory_.bytes = bytes;
     inlet_->meet(memory_, part, direct);
@@ -73,7 +73,7 @@ class Receiving {
     std::vector<char> seen(std::max<std::uint64_t>(bytes_, 1));
     std::uint64_t left = seen.size();
     inlet_->begin(round);
-    inlet_->attend(true);
+    inlet_->set_polled(true);
     while (left > 0) {
       const bool moved = inlet_->take([&](std::uint64_t begin, std::uint64_t units) {
         for (std::uint64_t i = begin; i < begin + units; ++i) ASSERT_EQ(seen.at(i)++, 0) << i;
@@ -82,7 +82,7 @@ class Receiving {
       });
       if (!moved) sched_yield();
     }
-    inlet_->attend(false);
+    inlet_->set_polled(false);
     std::ranges::fill(buffer_, std::byte{0xEE});
   }
 
@@ -90,7 +90,7 @@ class Receiving {
   Bytes buffer_;
   lane::Memory memory_;
   std::uint64_t bytes_;
-  std::unique_ptr<Inlet> inlet_;
+  std::unique_ptr<ChannelReceiver> inlet_;
 };
 
 struct Shape3 {
@@ -120,11 +120,11 @@ void ready_all(Sender& sender, Bytes& buffer, const Shape3& s, std::uint32_t rou
 }
 
 void finish(Sender& sender) {
-  sender.attend(true);
+  sender.set_polled(true);
   while (!sender.done()) {
     if (!sender.step()) sched_yield();
   }
-  sender.attend(false);
+  sender.set_polled(false);
 }
 
 void exchange(const Shape3& s, std::uint64_t receiver_part, bool direct, std::uint32_t rounds, From of_send = From::heap,

@@ -84,7 +84,7 @@ def test_watchdog_names_what_a_receive_waits_for(hosts):
     assert done.stdout == "the late message came\n"
     told = re.findall(
         r"plait: rank 0 has been in MPI_Recv, called at stream_hang\S+, for more than 1 s; it waits for a receive from rank "
-        rf"{last} with tag 7 on communicator late; unasked wait there messages from rank {last} with tag 8 \(4 bytes\)\n",
+        rf"{last} with tag 7 on communicator late; unexpected messages queued: from rank {last} with tag 8 \(4 bytes\)\n",
         done.stderr,
     )
     assert len(told) == 1, done.stderr

@@ -1,0 +1,54 @@
+// The lock around the MPI, where that lets only one thread in at a time: over every call of the MPI's that may meet another
+// thread's. Not held where the MPI needs none.
+#pragma once
+
+#include <atomic>
+
+namespace plait {
+
+/// From now on there has to be a lock: several threads may want to call an MPI that lets in one. It stays so.
+void need_mpi_lock() noexcept;
+[[nodiscard]] bool mpi_lock_needed() noexcept;
+
+/// Waits for the others. One thread may hold several, one in the other.
+class MpiLock {
+ public:
+  MpiLock() noexcept {
+    // relaxed: it is set while the communicator that needs it is made, and stays.
+    if (needed.load(std::memory_order_relaxed)) [[unlikely]]
+      lock();
+  }
+  ~MpiLock() {
+    if (held_) [[unlikely]]
+      unlock();
+  }
+  MpiLock(const MpiLock&) = delete;
+  MpiLock& operator=(const MpiLock&) = delete;
+
+ private:
+  friend class MpiTryLock;
+  friend void need_mpi_lock() noexcept;
+  friend bool mpi_lock_needed() noexcept;
+  [[gnu::noinline]] void lock() noexcept;
+  static void unlock() noexcept;
+  static std::atomic<bool> needed;
+  bool held_ = false;
+};
+
+/// For those that do not wait: true if the lock was free, or none is needed.
+class MpiTryLock {
+ public:
+  MpiTryLock() noexcept;
+  ~MpiTryLock() {
+    if (held_) MpiLock::unlock();
+  }
+  MpiTryLock(const MpiTryLock&) = delete;
+  MpiTryLock& operator=(const MpiTryLock&) = delete;
+  explicit operator bool() const noexcept { return may_; }
+
+ private:
+  bool held_ = false;
+  bool may_;
+};
+
+}  // namespace plait

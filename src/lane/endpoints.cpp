@@ -1,0 +1,116 @@
+#include "lane/endpoints.hpp"
+
+#include <mutex>
+#include <new>
+#include <vector>
+
+#include "base/chunked_array.hpp"
+#include "lane/endpoint.hpp"
+#include "progress/helper.hpp"
+#include "transport/network.hpp"
+
+namespace plait::lane {
+
+constinit std::atomic<std::size_t> endpoints_made{0};
+constinit std::atomic<std::size_t> lanes_made{0};
+
+namespace {
+
+/// Walked without a lock.
+constinit ChunkedArray<std::atomic<Endpoint*>, 64, 1024> list;
+
+template <class Visitor>
+bool any_endpoint(Visitor visitor) noexcept {
+  // acquire: the entries.
+  const std::size_t n = endpoints_made.load(std::memory_order_acquire);
+  bool any = false;
+  for (std::size_t i = 0; i < n; ++i) any |= visitor(*list[i].load(std::memory_order_relaxed));
+  return any;
+}
+
+/// Messages at endpoints whose threads are elsewhere.
+class Messages final : public progress::Source {
+ public:
+  [[nodiscard]] bool pending() const noexcept override {
+    return any_endpoint([](const Endpoint& e) { return e.unpolled(); });
+  }
+  bool try_progress() noexcept override {
+    const bool driven = transport::drive_network();
+    return any_endpoint([](Endpoint& e) { return e.unpolled() && e.try_progress(); }) || driven;
+  }
+};
+
+struct Pool {
+  std::mutex lock;
+  std::vector<Endpoint*> unused;
+  std::size_t in_use = 0;
+};
+
+Pool& pool() {
+  static Pool& pool = *new Pool;  // never destroyed: exit handlers may still use streams
+  return pool;
+}
+
+constinit std::atomic<Endpoint*> shared_one{nullptr};
+
+}  // namespace
+
+void list_endpoint(Endpoint& endpoint) {
+  static std::mutex lock;
+  static Messages& messages = *new Messages;
+  const std::lock_guard guard(lock);
+  const std::size_t at = endpoints_made.load(std::memory_order_relaxed);
+  std::atomic<Endpoint*>* const entry = at < list.kSize ? list.make(at) : nullptr;
+  if (!entry) throw std::bad_alloc();
+  entry->store(&endpoint, std::memory_order_relaxed);
+  // release: the entry.
+  endpoints_made.store(at + 1, std::memory_order_release);
+  if (at == 0) progress::add_source(messages);
+  if (at == 1) progress::expect_threads();  // what would one thread do with two
+}
+
+Endpoint& take_endpoint() {
+  event_count_begin();
+  Pool& p = pool();
+  const std::lock_guard guard(p.lock);
+  for (auto at = p.unused.begin(); at != p.unused.end(); ++at) {
+    Endpoint& endpoint = **at;
+    // acquire: what the last of its contexts did.
+    if (endpoint.contexts.load(std::memory_order_acquire) != 0) continue;
+    p.unused.erase(at);
+    ++p.in_use;
+    return endpoint;
+  }
+  p.unused.reserve(p.in_use + p.unused.size() + 1);  // so that giving it back needs no memory
+  auto* const made = new Endpoint;
+  ++p.in_use;
+  return *made;
+}
+
+void give_endpoint(Endpoint& endpoint) noexcept {
+  Pool& p = pool();
+  const std::lock_guard guard(p.lock);
+  p.unused.push_back(&endpoint);
+  --p.in_use;
+}
+
+std::size_t endpoints_in_use() noexcept {
+  Pool& p = pool();
+  const std::lock_guard guard(p.lock);
+  return p.in_use;
+}
+
+Endpoint& shared_endpoint() {
+  static Endpoint& endpoint = []() -> Endpoint& {
+    event_count_begin();
+    auto& made = *new Endpoint;
+    made.shared = true;
+    shared_one.store(&made, std::memory_order_release);
+    return made;
+  }();
+  return endpoint;
+}
+
+Endpoint* shared_endpoint_if_any() noexcept { return shared_one.load(std::memory_order_acquire); }
+
+}  // namespace plait::lane

@@ -1,0 +1,31 @@
+// All endpoints of this process: the list of them, which is a source of the progress engine, and those without a user, to be used
+// again, lanes and all, so that programs that make and free streams do not grow. Any thread.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+
+namespace plait::lane {
+
+class Endpoint;
+
+/// One for a new user. Throws std::bad_alloc, std::system_error.
+[[nodiscard]] Endpoint& take_endpoint();
+/// Its user has gone. While contexts are left at it nobody else gets it.
+void give_endpoint(Endpoint& endpoint) noexcept;
+/// How many have a user.
+[[nodiscard]] std::size_t endpoints_in_use() noexcept;
+
+/// The endpoint of all that is done without a stream; its users lock it. Throws as above.
+[[nodiscard]] Endpoint& shared_endpoint();
+/// Whether it exists, for those that only progress it.
+[[nodiscard]] Endpoint* shared_endpoint_if_any() noexcept;
+
+/// When it is made. Endpoints stay. Throws std::bad_alloc.
+void list_endpoint(Endpoint& endpoint);
+extern std::atomic<std::size_t> endpoints_made;
+/// Lanes of theirs inside the node. relaxed: a figure for people.
+extern std::atomic<std::size_t> lanes_made;
+[[nodiscard]] inline bool endpoints_exist() noexcept { return endpoints_made.load(std::memory_order_relaxed) > 0; }
+
+}  // namespace plait::lane

@@ -1,0 +1,107 @@
+// Communicators whose point-to-point messages are plait's: the objects behind the MPI_Comm of a stream communicator, and of each
+// rank of a thread communicator.
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/handle_table.hpp"
+#include "lane/endpoint.hpp"
+#include "lane/match_context.hpp"
+#include "p2p/handle_bits.hpp"
+
+namespace plait::p2p {
+
+/// Where messages to one endpoint of a communicator go.
+struct Peer {
+  lane::Address address;
+  std::int32_t process = -1;  ///< on another node: its rank in MPI_COMM_WORLD
+  std::uint32_t context = 0;  ///< the receiver's number for the communicator
+};
+
+/// One of this process's streams in a communicator.
+struct LocalEndpoint {
+  int stream = 0;  ///< the handle of what the endpoint is attached for; MPIX_STREAM_NULL for the shared one
+  lane::Endpoint* endpoint = nullptr;
+  lane::MatchContext* context = nullptr;  ///< outlives the communicator where operations are left
+  std::uint32_t number = 0;               ///< among all endpoints of the communicator: the `source` of its messages
+  std::vector<lane::LaneOut*> lanes;      ///< by peer, made at first use
+};
+
+/// The endpoints of a communicator, numbered through: those of rank r from first[r] to first[r + 1]. It does not change.
+struct Members {
+  std::vector<std::uint32_t> first;
+  std::vector<Peer> peers;
+};
+
+/// What find_communicator gives. Where threads are ranks, each has its own.
+struct Communicator {
+  MPI_Comm handle = MPI_COMM_NULL;
+  int rank = 0;
+  int size = 0;
+  bool multiplex = false;
+  std::shared_ptr<const Members> members;
+  std::span<const std::uint32_t> first;  ///< of the members
+  std::span<const Peer> peers;           ///< of the members
+  std::vector<LocalEndpoint> locals;
+  /// Where threads are ranks: that of the calling thread, or one without locals if it is none of them. Null elsewhere.
+  Communicator* (*of_thread)(Communicator&) noexcept = nullptr;
+
+  [[nodiscard]] std::uint32_t streams_of(int r) const noexcept {
+    return first[static_cast<std::size_t>(r) + 1] - first[static_cast<std::size_t>(r)];
+  }
+  [[nodiscard]] lane::LaneOut& lane(LocalEndpoint& from, std::uint32_t to) {
+    lane::LaneOut*& known = from.lanes[to];
+    if (!known) [[unlikely]]
+      known = peers[to].process < 0 ? &from.endpoint->lane_to(peers[to].address) : &from.endpoint->lane_to_process(peers[to].process);
+    return *known;
+  }
+  void set_members(std::shared_ptr<const Members> m) noexcept {
+    members = std::move(m);
+    first = members->first;
+    peers = members->peers;
+  }
+};
+
+/// An endpoint that a process brings to a communicator, and what for. None: the process has made a mistake, of which all learn.
+struct Attachment {
+  lane::Endpoint* endpoint = nullptr;
+  int stream = 0;
+};
+
+/// As yet unknown to find_communicator and with a handle that is the caller's to free. Null where no process brings more than the
+/// shared endpoint: then `ordinary` is the communicator. Collective over `parent`. Throws MPIError, std::bad_alloc,
+/// std::system_error: then on all processes.
+[[nodiscard]] std::unique_ptr<Communicator> build_communicator(MPI_Comm parent, std::span<const Attachment> endpoints, bool multiplex,
+                                                               MPI_Comm* ordinary);
+/// Makes it known. Throws std::bad_alloc.
+void enter(Communicator& communicator);
+void leave(Communicator& communicator) noexcept;
+/// Frees what a LocalEndpoint has.
+void detach(LocalEndpoint& local) noexcept;
+/// Both, of one that was made by new. Before the MPI frees it.
+void destroy_communicator(Communicator& communicator) noexcept;
+
+/// MPI_TAG_UB, known once there is a communicator. relaxed.
+extern std::atomic<int> tag_limit;
+
+extern HandleTable<Communicator*> communicators_by_handle;
+/// How many there are: what every call on a communicator asks first. relaxed: who has a handle was given it after that.
+extern std::atomic<int> communicators;
+[[nodiscard]] inline bool communicators_exist() noexcept { return communicators.load(std::memory_order_relaxed) != 0; }
+
+/// Null for an ordinary one.
+[[nodiscard]] inline Communicator* find_communicator(MPI_Comm handle) noexcept {
+  if (!communicators_exist()) [[likely]]
+    return nullptr;
+  Communicator* const c = communicators_by_handle.find(to_bits(handle), nullptr);
+  return c && c->of_thread ? c->of_thread(*c) : c;
+}
+
+}  // namespace plait::p2p

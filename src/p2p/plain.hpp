@@ -1,0 +1,64 @@
+// The sends and receives that most are, without a call on their way: a rank, a tag, a plain datatype, the communicator's
+// only stream of this process. What is not so, or finds no room, is for message.hpp.
+#pragma once
+
+#include "p2p/message.hpp"
+#include "p2p/types.hpp"
+#include "transport/network.hpp"
+
+namespace plait::p2p {
+
+/// completed_request(), once somebody has asked for it.
+extern std::atomic<Request*> completed_one;
+
+/// Are rank and tag numbers of `c`, no wildcards, and is there a stream?
+[[nodiscard]] inline bool is_plain(const Communicator& c, int rank, int tag) noexcept {
+  // Negative ones are too large.
+  return static_cast<unsigned>(rank) < static_cast<unsigned>(c.size) &&
+         static_cast<unsigned>(tag) <= static_cast<unsigned>(tag_limit.load(std::memory_order_relaxed)) && !c.locals.empty();
+}
+
+/// True: a few bytes are on their way, and the send is complete.
+[[nodiscard, gnu::always_inline]] inline bool send_plain(Communicator& c, const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
+                                                         int tag) noexcept {
+  const int size = plain_size(type);
+  const auto elements = static_cast<std::uint64_t>(count);
+  if (size < 0 || elements > transport::kInline || !is_plain(c, rank, tag) ||
+      transport::packets_in_line.load(std::memory_order_relaxed) != 0) [[unlikely]]
+    return false;
+  const std::size_t bytes = elements * static_cast<std::size_t>(size);
+  const std::uint32_t peer = c.first[static_cast<std::size_t>(rank)];
+  LocalEndpoint& local = c.locals.front();
+  if (bytes > transport::kInline || peer == c.first[static_cast<std::size_t>(rank) + 1]) [[unlikely]]
+    return false;
+  const lane::EndpointGuard guard(*local.endpoint);
+  lane::LaneOut* const lane = local.lanes[peer];
+  return lane && lane::Endpoint::send_inline(*lane, c.peers[peer].context, local.number, tag, buffer, bytes);
+}
+
+/// A receive that has started, or null.
+[[nodiscard, gnu::always_inline]] inline lane::Operation* receive_plain(Communicator& c, void* buffer, MPI_Count count, MPI_Datatype type,
+                                                                        int rank, int tag) noexcept {
+  const int size = plain_size(type);
+  if (size < 0 || count < 0 || !is_plain(c, rank, tag)) [[unlikely]]
+    return nullptr;
+  LocalEndpoint& local = c.locals.front();
+  lane::Endpoint& endpoint = *local.endpoint;
+  const lane::EndpointGuard guard(endpoint);
+  lane::Operation* const o = endpoint.used_operation();
+  if (!o) [[unlikely]]
+    return nullptr;
+  o->kind = &kOperation;
+  o->context = local.context;
+  ++local.context->operations;
+  o->memory.at = static_cast<std::byte*>(buffer);
+  o->memory.bytes = static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(size);
+  o->is_send = false;
+  o->first_source = c.first[static_cast<std::size_t>(rank)];
+  o->end_source = c.first[static_cast<std::size_t>(rank) + 1];
+  o->tag = tag;
+  endpoint.start_receive(*o);
+  return o;
+}
+
+}  // namespace plait::p2p

@@ -1,0 +1,24 @@
+// What a send or receive needs to know of its buffer.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/handle_table.hpp"
+#include "lane/operation.hpp"
+#include "p2p/handle_bits.hpp"
+
+namespace plait::p2p {
+
+/// Bytes of predefined datatypes without gaps, once they are known. These live as long as the MPI; there are fewer than 100.
+extern FixedHandleTable<int, 1024> plain_sizes;
+
+/// Bytes of a predefined datatype without gaps, -1 for others (and for predefined ones not seen before). Any thread.
+[[nodiscard]] inline int plain_size(MPI_Datatype type) noexcept { return plain_sizes.find(to_bits(type), -1); }
+
+/// `count` elements at `buffer`. Throws MPIError for a bad count or datatype.
+[[nodiscard]] lane::Memory memory_of(const void* buffer, MPI_Count count, MPI_Datatype type);
+
+}  // namespace plait::p2p

@@ -1,0 +1,47 @@
+// Notes inside a node without the MPI. Where that lets in one thread at a time, a process blocked in a call of it could take none
+// by it, and a partitioned message whose two sides have not met would wait for the call to end.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "lane/node.hpp"
+#include "partitioned/control_queue.hpp"
+#include "partitioned/receiver.hpp"
+
+namespace plait::partitioned {
+
+/// One thread at a time.
+class ControlChannel {
+ public:
+  /// Collective over `comm`, whose ranks are the processes. `node` tells nodes apart; `needed`: the others shall write to this process
+  /// so, which need not be alike in all. Throws MPIError, std::bad_alloc.
+  void open(MPI_Comm comm, std::uint64_t node, bool needed);
+  /// Is there a way to this one? Always the same answer.
+  [[nodiscard]] bool reaches(int process) noexcept;
+  /// To one that is reached. False where there is no room now.
+  [[nodiscard]] bool put(const ControlMessage& note, int process) noexcept;
+  [[nodiscard]] bool take(ControlMessage& note) noexcept;
+
+ private:
+  /// Where a process has its mailbox.
+  struct Card {
+    RegionName region;  ///< without a file: it has none
+    std::uint64_t offset = 0;
+    std::uint64_t node = 0;
+  };
+  struct Way {
+    bool known = false;
+    ControlQueue<ControlMessage>* to = nullptr;
+  };
+
+  std::uint64_t node_ = 0;
+  std::vector<Card> cards_;
+  std::vector<Way> ways_;
+  ControlQueue<ControlMessage>* own_ = nullptr;
+  std::uint64_t taken_ = 0;
+};
+
+}  // namespace plait::partitioned

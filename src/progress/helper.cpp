@@ -1,0 +1,209 @@
+#include "progress/helper.hpp"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <mutex>
+#include <new>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "base/event_count.hpp"
+
+namespace plait::progress {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Rounds without success before it naps between two; and how long, with something pending and without.
+constexpr int kYields = 200;
+constexpr auto kShort = 20us;
+constexpr auto kLong = 1ms;
+/// Where something is pending and does not move, naps grow up to this.
+constexpr auto kStuck = 200us;
+/// Calls that block come one after the other: it stays awake for so many naps, so that engaging it makes no system call.
+constexpr int kLinger = 100;
+
+constinit std::atomic<int> windows{0};
+constinit std::atomic<bool> threads_expected{false};  // a hint: relaxed
+constinit std::atomic<bool> used{false};
+
+/// Signals are for the program's threads.
+class NoSignals {
+ public:
+  NoSignals() noexcept {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  NoSignals(const NoSignals&) = delete;
+  NoSignals& operator=(const NoSignals&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+class Helper {
+ public:
+  static Helper& get() {
+    static Helper& helper = *new Helper;  // never destroyed: its thread may outlive static objects
+    return helper;
+  }
+
+  bool engage() noexcept {
+    // relaxed: `notify` orders it before the look of a helper that sleeps.
+    engaged_.fetch_add(1, std::memory_order_relaxed);
+    if (running_.load(std::memory_order_acquire)) [[likely]] {
+      wake_.notify();
+      return true;
+    }
+    if (ensure()) return true;
+    release();
+    return false;
+  }
+  void release() noexcept { engaged_.fetch_sub(1, std::memory_order_relaxed); }
+
+  bool start(int key, bool (*round)(int)) noexcept try {
+    {
+      const std::lock_guard guard(lock_);
+      if (std::ranges::find(watches_, key, &Watch::key) == watches_.end()) watches_.push_back({key, round});
+      watching_.store(true, std::memory_order_relaxed);
+    }
+    if (!ensure()) return false;
+    wake_.notify();
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  bool stop(int key) noexcept {
+    // Rounds are made under this lock.
+    const std::lock_guard guard(lock_);
+    const auto at = std::ranges::find(watches_, key, &Watch::key);
+    if (at == watches_.end()) return false;
+    watches_.erase(at);
+    watching_.store(!watches_.empty(), std::memory_order_relaxed);
+    return true;
+  }
+  void end() noexcept {
+    ending_.store(true, std::memory_order_relaxed);
+    wake_.notify();
+    if (thread_.joinable()) thread_.join();
+  }
+
+ private:
+  struct Watch {
+    int key;
+    bool (*round)(int);
+  };
+
+  bool ensure() noexcept {
+    const std::lock_guard guard(lock_);
+    if (ending_.load(std::memory_order_relaxed)) return false;
+    if (thread_.joinable()) return true;
+    event_count_begin();
+    try {
+      const NoSignals blocked;  // as the thread inherits it
+      thread_ = std::thread([this] { run(); });
+      running_.store(true, std::memory_order_release);
+      return true;
+    } catch (const std::system_error&) {
+      return false;
+    }
+  }
+
+  [[nodiscard]] bool wanted() const noexcept {
+    return engaged_.load(std::memory_order_relaxed) > 0 || watching_.load(std::memory_order_relaxed) ||
+           ending_.load(std::memory_order_relaxed);
+  }
+
+  void run() {
+    int idle = 0;
+    int lingering = 0;
+    while (!ending_.load(std::memory_order_relaxed)) {
+      if (!wanted()) {
+        linger(lingering);
+        continue;
+      }
+      lingering = 0;
+      if (round()) {
+        idle = 0;
+      } else {
+        nap(++idle);
+      }
+    }
+  }
+
+  /// Nobody has engaged it.
+  void linger(int& lingering) noexcept {
+    if (++lingering < kLinger) {
+      std::this_thread::sleep_for(kLong);
+      return;
+    }
+    const EventCount::Key key = wake_.prepare();
+    if (wanted()) {
+      wake_.cancel(key);
+    } else {
+      wake_.wait(key, 10s);
+    }
+  }
+
+  bool round() noexcept {
+    bool moved = engaged_.load(std::memory_order_relaxed) > 0 && drive();
+    if (!watching_.load(std::memory_order_relaxed)) return moved;
+    const std::lock_guard guard(lock_);
+    for (std::size_t i = 0; i < watches_.size(); ++i) {
+      const Watch w = watches_[i];  // a round may take some out
+      moved |= w.round(w.key);
+    }
+    return moved;
+  }
+
+  void nap(int idle) const noexcept {
+    const bool watching = watching_.load(std::memory_order_relaxed);
+    const bool pending = any_pending() || (watching && windows.load(std::memory_order_relaxed) > 0);
+    if (idle < kYields && (pending || watching)) {
+      sched_yield();
+    } else if (pending) {
+      std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(kStuck, kShort * (1 + idle / kYields)));
+    } else {
+      std::this_thread::sleep_for(kLong);  // not for good: nobody tells when something begins
+    }
+  }
+
+  std::recursive_mutex lock_;  // over the two below; recursive, for rounds call the program, which may stop them
+  std::thread thread_;
+  std::vector<Watch> watches_;
+  EventCount wake_;
+  std::atomic<int> engaged_{0};
+  std::atomic<bool> running_{false}, watching_{false}, ending_{false};
+};
+
+}  // namespace
+
+bool engage_helper() noexcept {
+  used.store(true, std::memory_order_relaxed);
+  return Helper::get().engage();
+}
+void release_helper() noexcept { Helper::get().release(); }
+bool start_thread(int key, bool (*round)(int)) noexcept {
+  used.store(true, std::memory_order_relaxed);
+  return Helper::get().start(key, round);
+}
+bool stop_thread(int key) noexcept { return used.load(std::memory_order_relaxed) && Helper::get().stop(key); }
+void count_windows(int more) noexcept { windows.fetch_add(more, std::memory_order_relaxed); }
+void expect_threads() noexcept { threads_expected.store(true, std::memory_order_relaxed); }
+void stop_helper() noexcept {
+  if (used.load(std::memory_order_relaxed)) Helper::get().end();
+}
+
+void Blocking::begin() noexcept {
+  flush();
+  helped_ = (any_pending() || threads_expected.load(std::memory_order_relaxed)) && engage_helper();
+}
+
+}  // namespace plait::progress

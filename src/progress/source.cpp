@@ -1,0 +1,82 @@
+#include "progress/source.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+
+namespace plait::progress {
+
+constinit std::atomic<std::size_t> sources{0};
+
+namespace {
+
+/// There is one for each feature.
+constexpr std::size_t kMost = 16;
+constinit std::array<std::atomic<Source*>, kMost> list{};
+constinit std::atomic<bool> polling{false};  // a hint: relaxed
+constinit std::atomic<void (*)() noexcept> mpi_poll{nullptr};
+
+/// This thread drives the sources.
+thread_local bool inside = false;
+
+template <class Visitor>
+bool any_source(Visitor visitor) noexcept {
+  // acquire: the entries.
+  const std::size_t n = sources.load(std::memory_order_acquire);
+  bool any = false;
+  for (std::size_t i = 0; i < n; ++i) any |= visitor(*list[i].load(std::memory_order_relaxed));
+  return any;
+}
+
+}  // namespace
+
+void add_source(Source& source, bool polled) noexcept {
+  static constinit std::mutex lock;
+  const std::lock_guard guard(lock);
+  const std::size_t at = sources.load(std::memory_order_relaxed);
+  if (at == kMost) std::abort();  // a feature more than there is room for: a mistake of ours
+  list[at].store(&source, std::memory_order_relaxed);
+  if (polled) polling.store(true, std::memory_order_relaxed);
+  // release: the entry, and the source as it was made.
+  sources.store(at + 1, std::memory_order_release);
+}
+
+bool must_poll() noexcept { return polling.load(std::memory_order_relaxed); }
+
+bool any_pending() noexcept {
+  return any_source([](const Source& s) { return s.pending(); });
+}
+
+bool drive() noexcept {
+  if (inside) return false;
+  inside = true;
+  const bool moved = any_source([](Source& s) { return s.pending() && s.try_progress(); });
+  inside = false;
+  return moved;
+}
+
+void flush() noexcept {
+  static_cast<void>(any_source([](Source& s) {
+    s.flush();
+    return false;
+  }));
+}
+
+void set_mpi_poll(void (*poll)() noexcept) noexcept { mpi_poll.store(poll, std::memory_order_relaxed); }
+
+void poll_mpi() noexcept {
+  if (void (*const poll)() noexcept = mpi_poll.load(std::memory_order_relaxed)) poll();
+}
+
+bool drive_sometimes() noexcept {
+  /// A round costs more than most calls that ask.
+  constexpr unsigned kEvery = 16;
+  thread_local unsigned calls = 0;
+  if (++calls % kEvery != 0) return false;
+  if (sources_exist()) static_cast<void>(drive());
+  return true;
+}
+
+}  // namespace plait::progress
