@@ -25,16 +25,18 @@ def mpi():
 def lbm(mpi, tmp_path):
     """Runs plait-lbm on a deck; the answer has .json, the results, where it ended well."""
 
-    def start(deck="porous", *options: str, processes=1, threads=1, hosts=1, settings=()) -> CompletedRun:
+    def start(deck="porous", *options: str, processes=1, threads=1, hosts=1, settings=(), seconds=SECONDS) -> CompletedRun:
         path = DECKS / f"{deck}.toml" if isinstance(deck, str) else deck
         results = tmp_path / "results.json"
         results.unlink(missing_ok=True)
-        words = [str(mpi.build / "bin/plait-lbm"), str(path), "--quiet", "--json", str(results), *options]
+        words = [str(mpi.build / "bin/plait-lbm"), str(path), "--quiet", *options]
+        if "--json" not in options:
+            words += ["--json", str(results)]
         for setting in settings:
             words += ["--set", setting]
         if "--output" not in options and "--no-output" not in options:
             words += ["--no-output"]
-        done = run(mpi, words, processes, threads, hosts=hosts, timeout=SECONDS, capture=True)
+        done = run(mpi, words, processes, threads, hosts=hosts, timeout=seconds, capture=True)
         done.json = json.loads(results.read_text()) if done.returncode == 0 else None
         return done
 
@@ -80,7 +82,9 @@ def expected(mpi):
 
 
 @pytest.mark.parametrize(
-    ("deck", "settings"), [("porous", SMALL), ("cavity-400", ["lattice.size=[33,33,5]", "check.tolerance=10.0"])], ids=["porous", "cavity"]
+    ("deck", "settings"),
+    [("porous", SMALL), ("cavity-400", ["lattice.size=[33,33,5]", "fluid.length=33", "check.tolerance=10.0"])],
+    ids=["porous", "cavity"],
 )
 @pytest.mark.parametrize(("model", "processes", "threads", "grid"), SHAPES, ids=str)
 def test_same_bits_whatever_the_model_processes_and_threads(lbm, expected, deck, settings, model, processes, threads, grid):
@@ -227,6 +231,15 @@ def test_checkpoint_replaces_the_last_one_only_when_complete(lbm, tmp_path):
         (["--model", "magic"], [], ["--model magic: unknown; there are pure-mpi, masteronly, funneled, multiple, partitioned, threadcomm"]),
         (["--steps", "-3"], [], ["--steps"]),
         (["--restart", "none"], [], ["checkpoint none cannot be opened"]),
+        (["--grid", "4294967298x1x1"], [], ["--grid 4294967298x1x1: must be three whole numbers"]),
+        (["--grid", "65536x65536x1"], [], ["has 4294967296 boxes, but there are 2 processes"]),
+        (["--grid", "1x2x"], [], ["--grid 1x2x: must be three whole numbers"]),
+        (["--steps", "0"], [], ["--steps: must be a whole number of at least 1"]),
+        (["--steps", "99999999999999999999"], [], ["--steps: must be a whole number", "at most 100000000"]),
+        (["--json", "/tmp"], [], ["--json /tmp names a folder"]),
+        ([], ["geometry.sphere-array={counts=[16777216,16777216,16777216],radius=1.0}"], ["two sites or more"]),
+        ([], ["geometry.packing.radius=0.1"], ["'geometry.packing.radius' must be at least 1"]),
+        ([], ['"two\\nlines"=1'], ["'two lines' is unknown"]),
         (["--output", "/proc/nowhere"], [], ["output folder /proc/nowhere cannot be written to"]),
     ],
     ids=lambda v: " ".join(v) if isinstance(v, list) and v else "-",
@@ -241,9 +254,31 @@ def test_more_processes_than_planes(lbm):
     assert_one_clear_line(lbm("box", processes=7, settings=["lattice.size=[4,4,4]"]), "more processes than planes")
 
 
+def test_lattice_beyond_all_memory(lbm):
+    """2 x 1: with the layer around it, the first one has 2^64 sites."""
+    for size in ("4194302,2097150,2097150", "16777216,16777216,16777216", "100000,100000,100000"):
+        done = lbm("box", processes=2, settings=[f"lattice.size=[{size}]"], seconds=60)
+        assert_one_clear_line(done, f"a lattice of {size.replace(',', 'x')} sites takes", "use a smaller lattice.size")
+
+
 def test_missing_deck(lbm):
     """3 x 1."""
     assert_one_clear_line(lbm(Path("nowhere.toml"), processes=3), "deck nowhere.toml cannot be read")
+
+
+def test_deck_that_is_none(lbm, tmp_path):
+    """2 x 1."""
+    empty = tmp_path / "empty.toml"
+    empty.touch()
+    assert_one_clear_line(lbm(empty, processes=2), "empty.toml is empty; it needs [lattice], [fluid] and [run]")
+    assert_one_clear_line(lbm(tmp_path, processes=2), "cannot be read: Is a directory")
+    assert_one_clear_line(lbm(Path("/dev/zero"), processes=2), "is it a deck?")
+
+
+def test_check_of_vortices_that_are_gone(lbm):
+    """1 x 1."""
+    done = lbm("taylor-green", settings=["lattice.size=[16,16,1]", "run.steps=1000000"])
+    assert_one_clear_line(done, "says nothing after 1000000 steps", "at most 1296")
 
 
 def test_threads_for_a_model_without(lbm):
