@@ -163,6 +163,8 @@ void mark_box(Solids& s, const Deck& deck, const Subdomain& box, const Box& b, s
   }
 }
 
+constexpr std::uint8_t kAtRest = 1;
+
 /// The kind for a wall of this velocity, made if it is not there yet.
 std::uint8_t wall_kind(Solids& s, const Double3& velocity) {
   const auto found = std::find(s.walls.begin(), s.walls.end(), velocity);
@@ -172,7 +174,8 @@ std::uint8_t wall_kind(Solids& s, const Double3& velocity) {
   return static_cast<std::uint8_t>(s.walls.size());
 }
 
-/// Sites beyond a wall of the domain are solid. Where two walls meet, the one at rest has the edge.
+/// Sites beyond a wall of the domain are solid. Where two walls meet that do not move alike, the edge is at rest: what a wall
+/// pushes into the fluid at its one end it then takes at the other, and the mass stays.
 void mark_domain_walls(Solids& s, const Deck& deck, const Subdomain& box) {
   std::uint8_t kinds[3][2]{};
   for (int d = 0; d < 3; ++d) {
@@ -187,7 +190,7 @@ void mark_domain_walls(Solids& s, const Deck& deck, const Subdomain& box) {
         for (int d = 0; d < 3; ++d) {
           const int global = box.offset[d] + p[d];
           const std::uint8_t here = global < 0 ? kinds[d][0] : global >= box.global[d] ? kinds[d][1] : 0;
-          if (here && (!kind || here < kind)) kind = here;
+          if (here) kind = !kind || kind == here ? here : kAtRest;
         }
         if (kind) s.kind[at] = kind;
       }

@@ -256,10 +256,14 @@ class Run {
     Progress bar(progress, s_.step(), last_);
     double before = 0;
     const long every = std::max(20L, (last_ - s_.step()) / kLimitSamples);
-    long sample = s_.step();
+    long sample = s_.step(), look = s_.step() + kLook;
     while (s_.step() < last_) {
       s_.run(batch());
       bar.show(s_.step());
+      if (s_.step() >= look) {
+        s_.require_finite();
+        look = s_.step() + kLook;
+      }
       if (!o_.no_limit && s_.step() >= sample) {
         limit_.push_back(s_.measure_limit());
         sample = s_.step() + every;
@@ -288,6 +292,7 @@ class Run {
   void write() {
     if (o_.no_output) return;
     const bool fields = due(s_.deck().fields_every) && s_.step() < last_, checkpoint = due(s_.deck().checkpoint_every);
+    if (fields || checkpoint) (void)s_.means();  // an unstable flow replaces no file
     if (fields) write_fields(s_, fmt::format("{}-{}.vti", stem_, s_.step()));
     if (checkpoint) write_checkpoint(s_, stem_ + ".checkpoint");
   }
@@ -296,6 +301,7 @@ class Run {
   const Options& o_;
   std::string stem_;
   static constexpr long kLimitSamples = 15;
+  static constexpr long kLook = 1000;  // steps from one look for what is not finite to the next: it takes half a step
   long last_;
   long interval_;
   std::vector<double> limit_;

@@ -309,3 +309,77 @@ def test_checkpoints_that_do_not_fit(lbm, tmp_path):
     refused(content, "is of a lattice of 29x24x23, the deck's is 32x24x23", settings=["lattice.size=[32,24,23]", SMALL[1]])
     refused(content, "another geometry", settings=[*SMALL, "geometry.packing.seed=7"])
     refused(content[:5000] + bytes(b ^ 1 for b in content[5000:]), "damaged")
+
+
+# ---- what cannot be right is said
+
+
+UNSTABLE = """
+lattice.size = [32, 16, 16]
+fluid = { viscosity = 0.0001, force = [0.01, 0.0, 0.0] }
+geometry.sphere = { center = [16, 8, 8], radius = 4.0 }
+run = { steps = 3000 }
+"""
+
+
+@pytest.mark.parametrize(
+    ("model", "processes", "threads", "settings"),
+    [
+        ("pure-mpi", 1, 1, []),
+        ("pure-mpi", 2, 1, ["run.steady=1e-4"]),
+        ("masteronly", 1, 2, ["run.steps=700"]),
+        ("threadcomm", 1, 2, []),
+    ],
+    ids=str,
+)
+def test_unstable_flow_is_an_error(lbm, tmp_path, model, processes, threads, settings):
+    deck = tmp_path / "wild.toml"
+    deck.write_text(UNSTABLE)
+    done = lbm(deck, "--no-limit", "--model", model, processes=processes, threads=threads, settings=settings)
+    assert_one_clear_line(done, "the flow became unstable: at step")
+
+
+def test_unstable_flow_replaces_no_file(lbm, tmp_path):
+    """2 x 1."""
+    deck = tmp_path / "wild.toml"
+    deck.write_text(UNSTABLE)
+    (tmp_path / "wild.checkpoint").write_bytes(b"good")
+    settings = ["output.checkpoint-every=2000", "output.fields-every=2000"]
+    assert_one_clear_line(lbm(deck, "--no-limit", "--output", str(tmp_path), processes=2, settings=settings), "the flow became unstable")
+    assert (tmp_path / "wild.checkpoint").read_bytes() == b"good"
+    assert not list(tmp_path.glob("*.vti*"))
+
+
+def test_check_of_an_unstable_flow_is_not_made(lbm):
+    """2 x 1: a force that no duct can stand, and a tolerance that forgives all."""
+    settings = ["lattice.size=[4,16,16]", "fluid.viscosity=0.0001", "fluid.force=[0.01,0,0]", "check.tolerance=1e300"]
+    assert_one_clear_line(lbm("duct", "--no-limit", "--steps", "3000", processes=2, settings=settings), "the flow became unstable")
+
+
+def test_moving_walls_that_meet_keep_the_mass(lbm, tmp_path):
+    """2 x 1."""
+    from plait.vti import read
+
+    deck = tmp_path / "meet.toml"
+    deck.write_text(
+        "lattice.size=[13,11,9]\nfluid.viscosity=0.03\nrun.steps=3000\n"
+        "walls={x-low=[0,0.05,0],x-high=[0,0,0],y-low=[0,0,0],y-high=[0.05,0,0]}\n"
+    )
+    done = lbm(deck, "--no-limit", "--output", str(tmp_path), processes=2)
+    assert done.returncode == 0, done.stderr
+    assert read(tmp_path / "meet-3000.vti").arrays["density"].mean(dtype=np.float64) == pytest.approx(1, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "geometry",
+    [
+        "[[geometry.sphere]]\ncenter=[8,8,8]\nradius=4\nvelocity=[0.1,0,0]\n[[geometry.box]]\nlow=[10,4,4]\nhigh=[12,12,12]\n",
+        "[walls]\ny-low=[0,0,0]\ny-high=[0,0,0]\n[[geometry.sphere]]\ncenter=[8,2,8]\nradius=4\nvelocity=[0,0.1,0]\n",
+    ],
+    ids=["over-a-box", "into-a-wall"],
+)
+def test_moving_walls_that_would_not_keep_the_mass_are_refused(lbm, tmp_path, geometry):
+    """2 x 1."""
+    deck = tmp_path / "overlap.toml"
+    deck.write_text("lattice.size=[16,16,16]\nfluid.viscosity=0.1\nrun.steps=2000\n" + geometry)
+    assert_one_clear_line(lbm(deck, "--no-limit", processes=2), "of mass in every step", "touches another wall")

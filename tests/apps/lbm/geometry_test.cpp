@@ -121,6 +121,20 @@ TEST(MarkSolids, AMillionSpheresTakeAMoment) {
   EXPECT_EQ(std::count(s.kind.begin(), s.kind.end(), 0), 0) << "each sphere has the eight sites around it";
 }
 
+TEST(MarkSolids, WhereWallsMeetThatMoveOtherwiseTheEdgeIsAtRest) {
+  Deck deck = test::empty_deck({5, 4, 3});
+  deck.walls[0] = {Double3{0, 0.05, 0}, Double3{0, 0, 0}};
+  deck.walls[1] = {Double3{0.03, 0, 0}, Double3{0.05, 0, 0}};
+  const Subdomain box = subdomain(deck, {1, 1, 1}, 0);
+  const Solids s = mark_solids(deck, box, "", {});
+  const auto velocity = [&](int x, int y) { return s.walls[kind_at(s, box, x, y, 1) - 1]; };
+  EXPECT_EQ(velocity(-1, 2), (Double3{0, 0.05, 0}));
+  EXPECT_EQ(velocity(2, 4), (Double3{0.05, 0, 0}));
+  for (const int x : {-1, 5}) {
+    for (const int y : {-1, 4}) EXPECT_EQ(velocity(x, y), Double3{});
+  }
+}
+
 /// A .npy file in a folder of its own, gone at the end.
 class NumpyFileTest : public testing::Test {
  protected:
