@@ -402,7 +402,7 @@ void prepare_results(const std::string& file, MPI_Comm comm) {
     if (path.has_filename() && !std::filesystem::is_directory(path, error)) return;
     throw Error(fmt::format("--json {} names a folder; name a file in it, like {}", file, (path / "results.json").string()));
   });
-  prepare_folder(path.has_parent_path() ? path.parent_path().string() : ".", comm);
+  prepare_folder(path.has_parent_path() ? path.parent_path().string() : ".", "--json", comm);
 }
 
 /// The whole run, by every rank of `comm` with so many threads and so much memory.
@@ -419,7 +419,11 @@ void simulate(const Options& o, const ModelInfo& model, MPI_Comm comm, int threa
     }
   });
   const std::string stem = (std::filesystem::path(deck.directory) / deck.name).string();
-  if (writes) prepare_folder(deck.directory, comm);
+  std::optional<FolderLock> lock;
+  if (writes) {
+    prepare_folder(deck.directory, "--output", comm);
+    lock.emplace(stem, comm);
+  }
   if (!o.json.empty()) prepare_results(o.json, comm);
   Simulation s(deck, model, setup.grid, setup.threads, std::filesystem::path(o.deck).parent_path().string(), comm);
   Report report(s, model, by_threads ? omp_get_max_threads() : setup.threads);

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import shlex
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -25,11 +28,11 @@ def mpi():
 def lbm(mpi, tmp_path):
     """Runs plait-lbm on a deck; the answer has .json, the results, where it ended well."""
 
-    def start(deck="porous", *options: str, processes=1, threads=1, hosts=1, settings=(), seconds=SECONDS) -> CompletedRun:
+    def start(deck="porous", *options: str, processes=1, threads=1, hosts=1, settings=(), seconds=SECONDS, before=()) -> CompletedRun:
         path = DECKS / f"{deck}.toml" if isinstance(deck, str) else deck
         results = tmp_path / "results.json"
         results.unlink(missing_ok=True)
-        words = [str(mpi.build / "bin/plait-lbm"), str(path), "--quiet", *options]
+        words = [*before, str(mpi.build / "bin/plait-lbm"), str(path), "--quiet", *options]
         if "--json" not in options:
             words += ["--json", str(results)]
         for setting in settings:
@@ -237,6 +240,8 @@ def test_checkpoint_replaces_the_last_one_only_when_complete(lbm, tmp_path):
         (["--steps", "0"], [], ["--steps: must be a whole number of at least 1"]),
         (["--steps", "99999999999999999999"], [], ["--steps: must be a whole number", "at most 100000000"]),
         (["--json", "/tmp"], [], ["--json /tmp names a folder"]),
+        (["--json", "/proc/nowhere/results"], [], ["/proc/nowhere cannot be written to", "choose another with --json"]),
+        (["--restart", "/tmp"], [], ["/tmp is not a checkpoint, but a folder"]),
         ([], ["geometry.sphere-array={counts=[16777216,16777216,16777216],radius=1.0}"], ["two sites or more"]),
         ([], ["geometry.packing.radius=0.1"], ["'geometry.packing.radius' must be at least 1"]),
         ([], ['"two\\nlines"=1'], ["'two lines' is unknown"]),
@@ -309,6 +314,26 @@ def test_checkpoints_that_do_not_fit(lbm, tmp_path):
     refused(content, "is of a lattice of 29x24x23, the deck's is 32x24x23", settings=["lattice.size=[32,24,23]", SMALL[1]])
     refused(content, "another geometry", settings=[*SMALL, "geometry.packing.seed=7"])
     refused(content[:5000] + bytes(b ^ 1 for b in content[5000:]), "damaged")
+    refused(content, "is of a viscosity of 0.16666666666666666, the deck's is 0.1", settings=[*SMALL, "fluid.viscosity=0.1"])
+    refused(content, "is of a force of [1e-06, 0, 0], the deck's is [2e-06, 0, 0]", settings=[*SMALL, "fluid.force=[2e-6,0,0]"])
+    # The step comes after the name, the byte order and the size.
+    for byte, bit in ((56, 1), (60, 1), (63, 0x80), (64, 1), (300, 1)):
+        refused(content[:byte] + bytes([content[byte] ^ bit]) + content[byte + 1 :], "damaged: its header")
+    refused(content.replace(b"checkpoint 2", b"checkpoint 1", 1), "of another version")
+
+
+def test_checkpoints_of_other_walls_do_not_fit(lbm, tmp_path):
+    """2 x 1."""
+    walls = ["walls={y-low=[0,0,0],y-high=[0.05,0,0]}", "geometry.sphere={center=[8,8,8],radius=3.2,velocity=[0.01,0,0]}"]
+    deck = tmp_path / "walls.toml"
+    deck.write_text("lattice.size=[16,16,16]\nfluid.viscosity=0.1\nrun.steps=4\noutput={fields=false,checkpoint-every=4}\n")
+    done = lbm(deck, "--output", str(tmp_path), processes=2, settings=walls)
+    assert done.returncode == 0, done.stderr
+    restart = ["--steps", "2", "--restart", str(tmp_path / "walls.checkpoint")]
+    assert lbm(deck, *restart, processes=2, settings=walls).json["step"] == 6
+    assert_one_clear_line(lbm(deck, *restart, settings=[*walls, "walls.y-high=[0.06,0,0]"]), "is of other [walls]")
+    assert_one_clear_line(lbm(deck, *restart, settings=walls[1:]), "is of other [walls]")
+    assert_one_clear_line(lbm(deck, *restart, settings=[*walls, "geometry.sphere.velocity=[0.02,0,0]"]), "is of another geometry")
 
 
 # ---- what cannot be right is said
@@ -383,3 +408,57 @@ def test_moving_walls_that_would_not_keep_the_mass_are_refused(lbm, tmp_path, ge
     deck = tmp_path / "overlap.toml"
     deck.write_text("lattice.size=[16,16,16]\nfluid.viscosity=0.1\nrun.steps=2000\n" + geometry)
     assert_one_clear_line(lbm(deck, "--no-limit", processes=2), "of mass in every step", "touches another wall")
+
+
+# ---- a full disk, and another run
+
+
+FILES = {"checkpoint": ["output.checkpoint-every=5", "output.fields=false"], "fields": []}
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_full_disk_is_an_error_on_all_processes(lbm, mpi, tmp_path, kind):
+    """3 x 1, in a file system of a few pages that only they see."""
+    root = [] if os.geteuid() == 0 else ["unshare", "-Ur"]
+    disk, copy = tmp_path / "disk", tmp_path / "copy"
+    disk.mkdir()
+    mount = f"mount -t tmpfs -o size=64k none {disk}"
+    refused = subprocess.run([*root, "unshare", "-m", "sh", "-c", mount], capture_output=True, text=True, check=False)
+    if refused.returncode:
+        pytest.skip(f"a file system cannot be mounted here ({refused.stderr.strip()})")
+    words = [str(ROOT / "plait"), "--mpi", mpi.name, "run", "-n", "3", "--timeout", "60", str(mpi.build / "bin/plait-lbm")]
+    words += [str(DECKS / "porous.toml"), "--steps", "5", "--quiet", "--output", str(disk)]
+    for setting in [*SMALL, *FILES[kind]]:
+        words += ["--set", setting]
+    script = f"{mount} && echo good >{disk}/porous.checkpoint && {{ {shlex.join(words)}; status=$?; cp -r {disk} {copy}; exit $status; }}"
+    done = subprocess.run([*root, "unshare", "-m", "sh", "-c", script], capture_output=True, text=True, timeout=120, check=False)
+    assert_one_clear_line(done, "cannot be written: No space left on device")
+    assert [f.name for f in copy.iterdir()] == ["porous.checkpoint"] and (copy / "porous.checkpoint").read_text() == "good\n"
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_disk_that_fills_in_the_midst_of_writing(lbm, mpi, tmp_path, kind):
+    """3 x 1: the first process's writes fail."""
+    (tmp_path / "porous.checkpoint").write_text("good")
+    before = ["/usr/bin/env", f"LD_PRELOAD={mpi.build / 'lib/lbm_full_disk.so'}"]
+    settings = [*SMALL, *FILES[kind]]
+    done = lbm("porous", "--steps", "5", "--output", str(tmp_path), processes=3, settings=settings, seconds=60, before=before)
+    assert done.returncode not in (0, 124), done.stderr
+    ours = [line for line in done.stderr.splitlines() if line.startswith("plait-lbm: ")]  # Open MPI has words of its own
+    assert len(ours) == 1 and ".partial cannot be written" in ours[0], done.stderr
+    assert [f.name for f in tmp_path.iterdir()] == ["porous.checkpoint"] and (tmp_path / "porous.checkpoint").read_text() == "good"
+
+
+def test_two_runs_do_not_write_the_same_files(lbm, tmp_path):
+    """2 x 1: the other run is this process, with the lock that a run has."""
+    lock = tmp_path / "porous.lock"
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        done = lbm("porous", "--steps", "4", "--output", str(tmp_path), processes=2, settings=SMALL)
+        assert_one_clear_line(done, "another run writes here", "--output")
+        assert lock.exists()
+        other = lbm("box", "--steps", "4", "--output", str(tmp_path), settings=["lattice.size=[8,8,8]", "output.fields=true"])
+        assert other.returncode == 0, "a deck of another name has other files"
+    done = lbm("porous", "--steps", "4", "--output", str(tmp_path), processes=2, settings=SMALL)
+    assert done.returncode == 0, "the file that a crash left is no lock"
+    assert not lock.exists() and (tmp_path / "porous-4.vti").exists()
