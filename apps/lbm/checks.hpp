@@ -17,6 +17,9 @@ struct CheckResult {
   [[nodiscard]] bool passed() const { return error <= tolerance; }
 };
 
+/// Throws Error if the deck's [check] will not apply to the flow after step `last`.
+void require_checkable(const Deck& deck, long last);
+
 /// The deck's [check], or nothing. Collective; settles.
 [[nodiscard]] std::optional<CheckResult> check(Simulation& simulation);
 

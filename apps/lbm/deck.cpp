@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <set>
 #include <string_view>
 #define TOML_EXCEPTIONS 1
@@ -62,11 +63,12 @@ class Section {
     return v;
   }
 
-  [[nodiscard]] long whole(std::string_view key, long otherwise, long least) {
+  [[nodiscard]] long whole(std::string_view key, long otherwise, long least, long most = std::numeric_limits<long>::max()) {
     if (!has(key)) return otherwise;
     const auto* v = table_.get(key)->as_integer();
     if (!v) fail(key, fmt::format("must be a whole number, not {}", kind(*table_.get(key))));
     if (v->get() < least) fail(key, fmt::format("must be at least {}, not {}", least, v->get()));
+    if (v->get() > most) fail(key, fmt::format("must be at most {}, not {}", most, v->get()));
     return static_cast<long>(v->get());
   }
 
@@ -94,11 +96,12 @@ class Section {
   }
 
   [[nodiscard]] Int3 whole3(std::string_view key, int least) {
+    constexpr int kMost = 1 << 24;
     const Double3 v = vector(key);
     Int3 w{};
     for (int d = 0; d < 3; ++d) {
-      if (v[d] != std::floor(v[d]) || v[d] < least || v[d] > 1 << 24) {
-        fail(key, fmt::format("must be three whole numbers of at least {}, like [64, 64, 64]", least));
+      if (v[d] != std::floor(v[d]) || v[d] < least || v[d] > kMost) {
+        fail(key, fmt::format("must be three whole numbers of at least {} and at most {}, like [64, 64, 64]", least, kMost));
       }
       w[d] = static_cast<int>(v[d]);
     }
@@ -274,6 +277,12 @@ void read_geometry(Section& s, Deck& deck) {
     const double fraction = e.positive("volume-fraction", 0);
     if ((o.radius > 0) == (fraction > 0)) e.fail("radius", "or 'volume-fraction' must be given, and not both");
     if (fraction >= 0.9) e.fail("volume-fraction", "must be below 0.9");
+    for (int d = 0; d < 3; ++d) {
+      if (o.counts[d] > 1 && 2L * o.counts[d] > deck.size[d]) {
+        e.fail("counts", fmt::format("must leave each sphere two sites or more: at most {} of the lattice's {} in this direction, not {}",
+                                     std::max(1, deck.size[d] / 2), deck.size[d], o.counts[d]));
+      }
+    }
     if (fraction > 0) {
       const double cell = 1.0 * deck.size[0] * deck.size[1] * deck.size[2] / (1.0 * o.counts[0] * o.counts[1] * o.counts[2]);
       o.radius = std::cbrt(fraction * cell * 3.0 / (4.0 * M_PI));
@@ -286,11 +295,18 @@ void read_geometry(Section& s, Deck& deck) {
     if (!e.has("radius")) e.fail("radius", "is missing");
     if (!e.has("volume-fraction")) e.fail("volume-fraction", "is missing");
     if (o.volume_fraction > 0.55) e.fail("volume-fraction", "must be at most 0.55: denser random packings jam");
+    if (o.radius < 1) e.fail("radius", fmt::format("must be at least 1, the distance of two sites, not {}", o.radius));
     for (int d = 0; d < 3; ++d) {
       if (!deck.periodic(d)) e.fail("radius", "makes a periodic packing, but the deck has walls");
       if (4 * o.radius > deck.size[d]) {
         e.fail("radius", fmt::format("must be at most a quarter of the lattice ({}), not {}", deck.size[d], o.radius));
       }
+    }
+    const double count = o.spheres(deck.size);
+    if (count < 0.5) e.fail("volume-fraction", fmt::format("gives not one sphere of radius {}; use a larger fraction", o.radius));
+    if (count > kMostPacked) {
+      e.fail("radius", fmt::format("makes a packing of {:.3g} spheres, and more than {} take too long to place: use a larger radius", count,
+                                   kMostPacked));
     }
     e.finish();
     g.packings.push_back(o);
@@ -301,13 +317,20 @@ void read_geometry(Section& s, Deck& deck) {
 void read_initial(Section& s, Deck& deck) {
   deck.taylor_green = s.positive("taylor-green", 0);
   s.finish();
-  if (deck.taylor_green > 0.3) s.fail("taylor-green", "must be below 0.3, well below the speed of sound 0.577");
+  // Vortices that are longer than wide are faster along than across.
+  const double nx = deck.size[0], ny = deck.size[1], stretch = std::sqrt(std::max(nx / ny, ny / nx));
+  if (deck.taylor_green * stretch <= 0.3) return;
+  s.fail("taylor-green",
+         fmt::format("gives speeds up to {:.3g} on a lattice of {} by {}: must be at most {:.3g} there, for speeds below 0.3, "
+                     "well below the speed of sound 0.577",
+                     deck.taylor_green * stretch, nx, ny, 0.3 / stretch));
 }
 
 void read_run(Section& s, Deck& deck) {
-  deck.steps = s.whole("steps", 0, 1);
+  deck.steps = s.whole("steps", 0, 1, kMostSteps);
   if (!s.has("steps")) s.fail("steps", "is missing");
   deck.steady = s.positive("steady", 0);
+  if (deck.steady >= 1) s.fail("steady", "must be below 1: the change of the mean velocity relative to itself");
   deck.interval = s.whole("interval", deck.interval, 1);
   s.finish();
 }
@@ -318,6 +341,91 @@ void read_output(Section& s, Deck& deck) {
   deck.fields_every = s.whole("fields-every", 0, 1);
   deck.checkpoint_every = s.whole("checkpoint-every", 0, 1);
   s.finish();
+}
+
+bool at_rest(const std::optional<Double3>& wall) { return !wall || *wall == Double3{}; }
+bool along_x_only(const Double3& v) { return v[0] > 0 && v[1] == 0 && v[2] == 0; }
+bool nothing_in(const Geometry& g) {
+  return g.spheres.empty() && g.boxes.empty() && g.arrays.empty() && g.packings.empty() && g.file.empty();
+}
+
+std::string why_no_taylor_green(const Deck& deck) {
+  if (!(deck.taylor_green > 0)) return "needs 'initial.taylor-green'";
+  if (!deck.periodic(0) || !deck.periodic(1) || !deck.periodic(2) || !nothing_in(deck.geometry)) {
+    return "needs periodic sides and no geometry";
+  }
+  if (deck.force != Double3{}) return "needs a flow without 'fluid.force'";
+  if (deck.size[0] < 4 || deck.size[1] < 4) return "needs at least 4 sites along x and along y";
+  return "";
+}
+
+std::string why_no_duct(const Deck& deck) {
+  if (!deck.periodic(0) || deck.periodic(1) || deck.periodic(2) || !along_x_only(deck.force)) {
+    return "needs walls in y and z, x periodic and a force along x alone";
+  }
+  for (int d = 1; d < 3; ++d) {
+    if (!at_rest(deck.walls[d][0]) || !at_rest(deck.walls[d][1])) return "needs walls at rest";
+  }
+  return nothing_in(deck.geometry) ? "" : "needs a duct with no geometry in it";
+}
+
+std::string why_no_zick_homsy(const Deck& deck) {
+  const Geometry& g = deck.geometry;
+  if (g.arrays.size() != 1 || !deck.periodic(0) || !deck.periodic(1) || !deck.periodic(2) || !along_x_only(deck.force)) {
+    return "needs one [geometry.sphere-array], periodic sides and a force along x alone";
+  }
+  Geometry others = g;
+  others.arrays.clear();
+  if (!nothing_in(others)) return "needs a sphere array and no other geometry";
+  const Int3 &n = deck.size, &c = g.arrays.front().counts;
+  if (1L * n[0] * c[1] != 1L * n[1] * c[0] || 1L * n[0] * c[2] != 1L * n[2] * c[0]) {
+    return fmt::format("needs cubic cells: 'lattice.size' {}x{}x{} divided by 'counts' {}x{}x{} must be the same in each direction", n[0],
+                       n[1], n[2], c[0], c[1], c[2]);
+  }
+  const double cell = 1.0 * n[0] / c[0], fraction = 4.0 / 3.0 * M_PI * std::pow(g.arrays.front().radius / cell, 3);
+  std::string known;
+  for (const ZickHomsy& row : kZickHomsy) {
+    if (std::abs(fraction / row.fraction - 1) < 0.005) return "";
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", row.fraction);
+  }
+  return fmt::format("needs a volume fraction of its table ({}), not {:.4g}", known, fraction);
+}
+
+std::string why_no_ghia(const Deck& deck) {
+  if (deck.periodic(0) || deck.periodic(1) || !deck.periodic(2) || deck.size[0] != deck.size[1] ||
+      (deck.reynolds != 100 && deck.reynolds != 400)) {
+    return "needs a square with walls in x and y, z periodic, and fluid.reynolds 100 or 400";
+  }
+  if (deck.size[0] < 8) return "needs at least 8 sites along x and along y";
+  const Double3& lid = *deck.walls[1][1];
+  if (!along_x_only(lid) || !at_rest(deck.walls[0][0]) || !at_rest(deck.walls[0][1]) || !at_rest(deck.walls[1][0])) {
+    return "needs 'walls.y-high' moving towards higher x alone, and the other walls at rest";
+  }
+  if (deck.force != Double3{} || !nothing_in(deck.geometry)) return "needs a cavity without force and geometry";
+  const double reynolds = lid[0] * deck.size[0] / deck.viscosity;
+  if (std::abs(reynolds / deck.reynolds - 1) > 1e-6) {
+    return fmt::format(
+        "needs 'fluid.velocity' to be the lid's, {}, and 'fluid.length' the cavity's side, {}: its Reynolds number is {:.6g}", lid[0],
+        deck.size[0], reynolds);
+  }
+  return "";
+}
+
+/// Why the deck's check says nothing of its flow; empty where it does.
+std::string why_unfit(const Deck& deck) {
+  switch (deck.reference) {
+    case Reference::taylor_green:
+      return why_no_taylor_green(deck);
+    case Reference::duct:
+      return why_no_duct(deck);
+    case Reference::zick_homsy:
+      return why_no_zick_homsy(deck);
+    case Reference::ghia:
+      return why_no_ghia(deck);
+    case Reference::none:
+      break;
+  }
+  return "";
 }
 
 void read_check(Section& s, Deck& deck) {
@@ -336,33 +444,15 @@ void read_check(Section& s, Deck& deck) {
   else
     s.fail("against", fmt::format("is '{}'; did you mean '{}'?", name, nearest(name, kNames)));
   if (!(deck.tolerance > 0)) s.fail("tolerance", "is missing");
-  const Geometry& g = deck.geometry;
-  const bool walls[3] = {!deck.periodic(0), !deck.periodic(1), !deck.periodic(2)};
-  switch (deck.reference) {
-    case Reference::taylor_green:
-      if (!(deck.taylor_green > 0)) s.fail("against", "'taylor-green' needs 'initial.taylor-green'");
-      break;
-    case Reference::duct:
-      if (walls[0] || !walls[1] || !walls[2] || !(deck.force[0] > 0)) {
-        s.fail("against", "'duct' needs walls in y and z, x periodic and a force along x");
-      }
-      break;
-    case Reference::zick_homsy:
-      if (g.arrays.size() != 1 || walls[0] || walls[1] || walls[2] || !(deck.force[0] > 0)) {
-        s.fail("against", "'zick-homsy' needs one [geometry.sphere-array], periodic sides and a force along x");
-      }
-      break;
-    case Reference::ghia:
-      if (!walls[0] || !walls[1] || walls[2] || deck.size[0] != deck.size[1] || (deck.reynolds != 100 && deck.reynolds != 400)) {
-        s.fail("against", "'ghia' needs a square with walls in x and y, z periodic, and fluid.reynolds 100 or 400");
-      }
-      break;
-    case Reference::none:
-      break;
-  }
+  // What a check does not fit would fail it, as if the code were wrong.
+  if (const std::string why = why_unfit(deck); !why.empty()) s.fail("against", fmt::format("'{}' {}", name, why));
 }
 
 }  // namespace
+
+double Packing::spheres(const Int3& size) const {
+  return volume_fraction * (1.0 * size[0] * size[1] * size[2]) / (4.0 / 3.0 * M_PI * std::pow(radius, 3));
+}
 
 Deck parse_deck(const std::string& text, const std::string& path, const std::vector<std::string>& settings) {
   toml::table table = parse_toml(text, path);

@@ -34,7 +34,11 @@ struct Packing {
   double radius = 0;
   double volume_fraction = 0;
   std::uint64_t seed = 1;
+  /// How many spheres that is on a lattice of that size, before rounding.
+  [[nodiscard]] double spheres(const Int3& size) const;
 };
+/// One process places a packing; it takes a minute for so many.
+inline constexpr int kMostPacked = 1000000;
 
 struct Geometry {
   std::vector<Sphere> spheres;
@@ -43,6 +47,16 @@ struct Geometry {
   std::vector<Packing> packings;
   std::string file;  // .npy of bytes with shape (nz, ny, nx), 0 = fluid; relative to the deck
 };
+
+/// Steps of a run at most: the times of each are kept.
+inline constexpr long kMostSteps = 100000000;
+
+/// Drag of simple cubic arrays of spheres (Zick and Homsy, J. Fluid Mech. 115 (1982) 13-26, table 2).
+struct ZickHomsy {
+  double fraction, drag;
+};
+inline constexpr ZickHomsy kZickHomsy[] = {{0.027, 2.008}, {0.064, 2.810}, {0.125, 4.292}, {0.216, 7.442},
+                                           {0.343, 15.4},  {0.45, 28.1},   {0.5236, 42.1}};
 
 enum class Reference { none, taylor_green, duct, zick_homsy, ghia };
 

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
+#include "d3q19.hpp"
 #include "error.hpp"
 
 namespace plait::lbm {
@@ -25,9 +28,9 @@ std::string show(const Int3& v) { return fmt::format("{}x{}x{}", v[0], v[1], v[2
 
 Int3 choose_grid(const Int3& size, int processes, const Int3& wanted) {
   if (wanted[0] > 0) {
-    if (wanted[0] * wanted[1] * wanted[2] != processes) {
-      throw Error(
-          fmt::format("--grid {} has {} boxes, but there are {} processes", show(wanted), wanted[0] * wanted[1] * wanted[2], processes));
+    const double boxes = 1.0 * wanted[0] * wanted[1] * wanted[2];  // no whole number holds every product
+    if (boxes != processes) {
+      throw Error(fmt::format("--grid {} has {} boxes, but there are {} processes", show(wanted), boxes, processes));
     }
     if (!fits(size, wanted)) {
       throw Error(fmt::format("--grid {} cuts the lattice {} into more boxes than it has planes", show(wanted), show(size)));
@@ -48,6 +51,26 @@ Int3 choose_grid(const Int3& size, int processes, const Int3& wanted) {
         fmt::format("{} processes cannot share a lattice of {} sites: more processes than planes; use fewer", processes, show(size)));
   }
   return best;
+}
+
+void require_room(const Int3& size, const Int3& grid, double memory) {
+  // 19 doubles and the kind, twice while it is sorted.
+  constexpr double kBytesPerSite = kVelocities * sizeof(double) + 2;
+  double largest = 1, sites = 1;
+  for (int d = 0; d < 3; ++d) {
+    largest *= (size[d] + grid[d] - 1) / grid[d];
+    sites *= size[d];
+  }
+  if (sites * kBytesPerSite > memory) {
+    throw Error(
+        fmt::format("a lattice of {} sites takes {:.3g} GB of memory, and there are {:.3g} GB: use a smaller lattice.size or more nodes",
+                    show(size), sites * kBytesPerSite / 1e9, memory / 1e9));
+  }
+  // MPI counts in int.
+  if (largest > std::numeric_limits<int>::max()) {
+    throw Error(fmt::format("a box of {:.0f} sites is too large for one process, which can have {}: use more processes", largest,
+                            std::numeric_limits<int>::max()));
+  }
 }
 
 int Subdomain::neighbor(const Int3& step) const {

@@ -12,6 +12,10 @@ namespace plait::lbm {
 /// get no plane. With `wanted` (all above 0) that grid is taken, and must have `processes` boxes.
 [[nodiscard]] Int3 choose_grid(const Int3& size, int processes, const Int3& wanted = {});
 
+/// Throws Error where a lattice cut like this takes more than `memory` bytes on all nodes together, or a box has more sites than
+/// MPI's counts can tell.
+void require_room(const Int3& size, const Int3& grid, double memory);
+
 /// The box of one process. Box p has coordinates (p % gx, p / gx % gy, p / gx / gy).
 struct Subdomain {
   Int3 grid{1, 1, 1};

@@ -31,6 +31,10 @@ void collectively(MPI_Comm comm, Work&& work) {
   } catch (const std::bad_alloc&) {
     line = "not enough memory for this lattice: use more nodes or a smaller lattice.size";
   }
+  // A text of the user's, in a name say, may hold anything.
+  for (char& c : line) {
+    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = ' ';
+  }
   int rank = 0, size = 0;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);

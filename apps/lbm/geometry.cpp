@@ -10,7 +10,7 @@
 #include <fstream>
 #include <limits>
 #include <random>
-#include <regex>
+#include <string_view>
 
 #include "error.hpp"
 
@@ -26,6 +26,9 @@ class Relaxation {
  public:
   Relaxation(std::vector<Double3>& centers, const Int3& size, double reach) : centers_(centers), size_(size), reach_(reach) {
     for (int d = 0; d < 3; ++d) cells_[d] = std::max(1, static_cast<int>(size[d] / reach));
+    // Few spheres in a large lattice: most cells would be empty, and take memory.
+    constexpr double kMostCells = 1 << 24;
+    while (1.0 * cells_[0] * cells_[1] * cells_[2] > kMostCells) *std::max_element(cells_, cells_ + 3) /= 2;
   }
 
   /// If no two centres are nearer than `apart`, returns true; else moves all one step.
@@ -100,10 +103,35 @@ class Relaxation {
   std::vector<Double3> push_;
 };
 
+/// The box's sites in direction d, the layer around it included, that may be nearer than `radius` to `center` or an image of it.
+/// One too many at either end does no harm.
+void list_near(const Deck& deck, const Subdomain& box, int d, double center, double radius, std::vector<int>& sites) {
+  sites.clear();
+  const int n = deck.size[d], last = box.size[d];
+  constexpr double kExact = 1e9;  // far from here a double does not tell a site from the next
+  if (std::abs(center) + radius > kExact || (deck.periodic(d) && 2 * radius + 4 >= n)) {
+    for (int i = -1; i <= last; ++i) sites.push_back(i);
+    return;
+  }
+  const double middle = center - 0.5 - box.offset[d];
+  const double first_image = deck.periodic(d) ? std::ceil((-2 - radius - middle) / n) : 0;
+  const double last_image = deck.periodic(d) ? std::floor((last + 1 + radius - middle) / n) : 0;
+  for (double image = first_image; image <= last_image; ++image) {
+    const double at = middle + image * n;
+    const double from = std::max(-1.0, std::floor(at - radius) - 1), to = std::min<double>(last, std::ceil(at + radius) + 1);
+    for (double i = from; i <= to; ++i) sites.push_back(static_cast<int>(i));
+  }
+}
+
 void mark_sphere(Solids& s, const Deck& deck, const Subdomain& box, const Sphere& sphere, std::uint8_t kind) {
   const Int3& n = box.size;
-  for (int z = -1; z <= n[2]; ++z) {
-    for (int y = -1; y <= n[1]; ++y) {
+  std::vector<int> near[3];
+  for (int d = 2; d >= 0; --d) {
+    list_near(deck, box, d, sphere.center[d], sphere.radius, near[d]);
+    if (near[d].empty()) return;
+  }
+  for (const int z : near[2]) {
+    for (const int y : near[1]) {
       std::uint8_t* row = s.kind.data() + (n[0] + 2) * (y + 1 + static_cast<std::size_t>(n[1] + 2) * (z + 1));
       const auto part = [&](int d, int i) {
         const double r = box.offset[d] + i + 0.5 - sphere.center[d];
@@ -111,7 +139,7 @@ void mark_sphere(Solids& s, const Deck& deck, const Subdomain& box, const Sphere
       };
       const double yz = part(1, y) * part(1, y) + part(2, z) * part(2, z);
       if (yz > sphere.radius * sphere.radius) continue;
-      for (int x = -1; x <= n[0]; ++x) {
+      for (const int x : near[0]) {
         if (yz + part(0, x) * part(0, x) <= sphere.radius * sphere.radius) row[x + 1] = kind;
       }
     }
@@ -135,6 +163,8 @@ void mark_box(Solids& s, const Deck& deck, const Subdomain& box, const Box& b, s
   }
 }
 
+constexpr std::uint8_t kAtRest = 1;
+
 /// The kind for a wall of this velocity, made if it is not there yet.
 std::uint8_t wall_kind(Solids& s, const Double3& velocity) {
   const auto found = std::find(s.walls.begin(), s.walls.end(), velocity);
@@ -144,7 +174,8 @@ std::uint8_t wall_kind(Solids& s, const Double3& velocity) {
   return static_cast<std::uint8_t>(s.walls.size());
 }
 
-/// Sites beyond a wall of the domain are solid. Where two walls meet, the one at rest has the edge.
+/// Sites beyond a wall of the domain are solid. Where two walls meet that do not move alike, the edge is at rest: what a wall
+/// pushes into the fluid at its one end it then takes at the other, and the mass stays.
 void mark_domain_walls(Solids& s, const Deck& deck, const Subdomain& box) {
   std::uint8_t kinds[3][2]{};
   for (int d = 0; d < 3; ++d) {
@@ -159,7 +190,7 @@ void mark_domain_walls(Solids& s, const Deck& deck, const Subdomain& box) {
         for (int d = 0; d < 3; ++d) {
           const int global = box.offset[d] + p[d];
           const std::uint8_t here = global < 0 ? kinds[d][0] : global >= box.global[d] ? kinds[d][1] : 0;
-          if (here && (!kind || here < kind)) kind = here;
+          if (here) kind = !kind || kind == here ? here : kAtRest;
         }
         if (kind) s.kind[at] = kind;
       }
@@ -170,16 +201,23 @@ void mark_domain_walls(Solids& s, const Deck& deck, const Subdomain& box) {
 /// A .npy file of bytes, shape (nz, ny, nx).
 class NumpyBytes {
  public:
-  NumpyBytes(const std::string& path, const Int3& size) : path_(path), size_(size), in_(path, std::ios::binary) {
+  NumpyBytes(const std::string& path, const Int3& size) : path_(path), size_(size) {
+    // To open a pipe is to wait for whoever writes to it.
+    std::error_code error;
+    if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) fail("is a folder or a device, not a file");
+    in_.open(path, std::ios::binary);
     if (!in_) fail("cannot be opened: " + std::string(std::strerror(errno)));
     char magic[8]{};
     in_.read(magic, 8);
     if (!in_ || std::memcmp(magic, "\x93NUMPY", 6) != 0) fail("is not a NumPy .npy file");
+    if (magic[6] < 1 || magic[6] > 3) fail(fmt::format("is of version {} of the .npy format; save it as version 1, 2 or 3", int{magic[6]}));
     const int width = magic[6] == 1 ? 2 : 4;
     unsigned char length[4]{};
     in_.read(reinterpret_cast<char*>(length), width);
+    if (!in_) fail("is cut short");
     const std::size_t bytes = length[0] | length[1] << 8 | length[2] << 16 | static_cast<std::size_t>(length[3]) << 24;
-    if (!in_ || bytes > 1 << 20) fail("is cut short");
+    constexpr std::size_t kLongest = 1 << 16;
+    if (bytes > kLongest) fail(fmt::format("has a damaged header: it says that it is {} bytes long", bytes));
     std::string header(bytes, ' ');
     in_.read(header.data(), static_cast<std::streamsize>(bytes));
     if (!in_) fail("is cut short");
@@ -202,14 +240,31 @@ class NumpyBytes {
  private:
   [[noreturn]] void fail(const std::string& what) const { throw Error(fmt::format("geometry file {} {}", path_, what)); }
 
+  /// What follows a key and spaces; empty where the key is not there.
+  static std::string_view after(std::string_view header, std::string_view key) {
+    const auto at = header.find(key);
+    if (at == std::string_view::npos) return {};
+    header.remove_prefix(at + key.size());
+    header.remove_prefix(std::min(header.find_first_not_of(' '), header.size()));
+    return header;
+  }
+
+  /// What stands between `open` and `close` there, cut to a line's length; empty where there is none.
+  static std::string value(std::string_view header, std::string_view key, char open, char close) {
+    constexpr std::size_t kShown = 80;
+    const std::string_view rest = after(header, key);
+    const auto end = rest.find(close, 1);
+    if (rest.empty() || rest[0] != open || end == std::string_view::npos) return {};
+    return std::string(rest.substr(1, std::min(end - 1, kShown)));
+  }
+
   void check(const std::string& header) const {
-    std::smatch m;
-    if (!std::regex_search(header, m, std::regex("'descr': *'([^']*)'"))) fail("has no plain element type; save bytes (uint8)");
-    const std::string type = m[1];
+    const std::string type = value(header, "'descr':", '\'', '\'');
+    if (type.empty()) fail("has no plain element type; save bytes (uint8)");
     if (type != "|u1" && type != "|i1" && type != "|b1") fail(fmt::format("holds '{}'; it must hold bytes (uint8, int8 or bool)", type));
-    if (!std::regex_search(header, std::regex("'fortran_order': *False"))) fail("is in Fortran order; save it in C order");
-    if (!std::regex_search(header, m, std::regex("'shape': *\\(([^)]*)\\)"))) fail("has no shape");
-    const std::string shape = m[1];
+    if (!after(header, "'fortran_order':").starts_with("False")) fail("is in Fortran order; save it in C order");
+    const std::string shape = value(header, "'shape':", '(', ')');
+    if (shape.empty()) fail("has no shape");
     const std::string want = fmt::format("{}, {}, {}", size_[2], size_[1], size_[0]);
     if (shape != want) fail(fmt::format("has the shape ({}); lattice.size needs (nz, ny, nx) = ({})", shape, want));
   }
@@ -251,9 +306,7 @@ void mark_array(Solids& s, const Deck& deck, const Subdomain& box, const SphereA
 }  // namespace
 
 std::vector<Double3> pack_spheres(const Packing& packing, const Int3& size) {
-  const double volume = 1.0 * size[0] * size[1] * size[2];
-  const double sphere = 4.0 / 3.0 * M_PI * std::pow(packing.radius, 3);
-  const auto count = static_cast<std::size_t>(std::llround(packing.volume_fraction * volume / sphere));
+  const auto count = static_cast<std::size_t>(std::llround(packing.spheres(size)));
   std::mt19937_64 random(packing.seed);
   const auto uniform = [&] { return static_cast<double>(random() >> 11) * 0x1p-53; };
   std::vector<Double3> centers(count);
@@ -296,7 +349,7 @@ Solids make_solids(const Deck& deck, const Subdomain& box, const std::string& fo
     auto count = static_cast<std::uint64_t>(centers.size());
     MPI_Bcast(&count, 1, MPI_UINT64_T, 0, comm);
     centers.resize(count);
-    MPI_Bcast(centers.data(), static_cast<int>(3 * count), MPI_DOUBLE, 0, comm);
+    MPI_Bcast(centers.data(), static_cast<int>(3 * count), MPI_DOUBLE, 0, comm);  // at most 3 kMostPacked
   }
   Solids solids;
   collectively(comm, [&] { solids = mark_solids(deck, box, folder, packed); });

@@ -1,6 +1,9 @@
 #include "halo.hpp"
 
 #include <algorithm>
+#include <limits>
+
+#include "error.hpp"
 
 namespace plait::lbm {
 namespace {
@@ -25,7 +28,7 @@ Range range(const Subdomain& box, int d, int side, int layer, int c) {
 std::vector<Run> list_runs(Lattice& l, const Int3& side, const Int3& towards, bool outer) {
   const Subdomain& box = l.box();
   std::vector<Run> runs;
-  std::int32_t offset = 0;
+  long total = 0;
   for (int i = 0; i < kVelocities; ++i) {
     const auto& c = kVelocity[i];
     Range r[3];
@@ -42,8 +45,12 @@ std::vector<Run> list_runs(Lattice& l, const Int3& side, const Int3& towards, bo
       const std::uint8_t* writer = l.kinds() + l.index(x - c[0], y - c[1], z - c[2]);
       bool wall = false;
       for (int k = 0; k < count; ++k) wall = wall || writer[k * stride];
+      const auto offset = static_cast<std::int32_t>(total);
       runs.push_back({l.places(i) + l.index(x, y, z), stride, count, offset, wall && !outer ? writer : nullptr});
-      offset += count;
+      total += count;
+      if (total > std::numeric_limits<std::int32_t>::max()) {
+        throw Error("a face between two processes is too large for one message: cut the lattice otherwise with --grid");
+      }
     };
     for (int z = r[2].first; z <= r[2].last; ++z) {
       if (side[0] != 0) {  // one site wide in x: runs along y

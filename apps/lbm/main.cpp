@@ -3,16 +3,20 @@
 #include <mpi.h>
 #include <omp.h>
 #include <plait/mpix.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <sstream>
+#include <optional>
+#include <string_view>
 
 #include "checks.hpp"
 #include "error.hpp"
@@ -21,6 +25,14 @@
 
 namespace plait::lbm {
 namespace {
+
+/// A whole number of at least 1 and at most `most`; nothing if the text is anything else.
+std::optional<long> whole_number(std::string_view text, long most) {
+  long n = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (error != std::errc() || end != text.data() + text.size() || n < 1 || n > most) return std::nullopt;
+  return n;
+}
 
 struct Options {
   std::string deck, model, json, output, restart, grid;
@@ -35,7 +47,11 @@ void describe(CLI::App& app, Options& o) {
   app.add_option("deck", o.deck, "What to simulate: a TOML file, see docs/lbm.md")->required();
   app.add_option("--model", o.model,
                  "How threads and processes share the work (default: pure-mpi with one thread, else masteronly):" + names);
-  app.add_option("--steps", o.steps, "Make so many steps, whatever the deck says, and do not stop when steady")->check(CLI::PositiveNumber);
+  app.add_option("--steps", o.steps, "Make so many steps, whatever the deck says, and do not stop when steady")
+      ->check([](const auto& text) {
+        const auto n = whole_number(text, kMostSteps);
+        return n ? std::string() : fmt::format("must be a whole number of at least 1 and at most {}, not {}", kMostSteps, text);
+      });
   app.add_option("--set", o.settings, "KEY=VALUE in place of the deck's, like lattice.size=[64,64,64]; may be repeated")
       ->allow_extra_args(false);
   app.add_option("--grid", o.grid, "Cut the lattice into XxYxZ boxes instead of the best way found");
@@ -49,10 +65,15 @@ void describe(CLI::App& app, Options& o) {
 
 Int3 parse_grid(const std::string& text) {
   if (text.empty()) return {};
+  constexpr int kMost = std::numeric_limits<int>::max();
   Int3 g{};
-  char end = 0;
-  if (std::sscanf(text.c_str(), "%dx%dx%d%c", &g[0], &g[1], &g[2], &end) != 3 || g[0] < 1 || g[1] < 1 || g[2] < 1) {
-    throw Error(fmt::format("--grid {}: must be three whole numbers of at least 1, like 1x2x2", text));
+  std::size_t at = 0;
+  for (int d = 0; d < 3; ++d) {
+    const std::size_t end = d < 2 ? text.find('x', at) : text.size();
+    const auto n = end == std::string::npos ? std::nullopt : whole_number(std::string_view(text).substr(at, end - at), kMost);
+    if (!n) throw Error(fmt::format("--grid {}: must be three whole numbers of at least 1 and at most {}, like 1x2x2", text, kMost));
+    g[d] = static_cast<int>(*n);
+    at = end + 1;
   }
   return g;
 }
@@ -64,10 +85,16 @@ std::string read_deck(const std::string& path, MPI_Comm comm) {
   std::string text;
   collectively(comm, [&] {
     if (rank != 0) return;
-    std::ifstream in(path);
-    std::stringstream content;
-    if (!in || !(content << in.rdbuf())) throw Error(fmt::format("deck {} cannot be read: {}", path, std::strerror(errno)));
-    text = content.str();
+    constexpr std::size_t kLongest = 16 << 20;
+    errno = 0;
+    std::ifstream in(path, std::ios::binary);
+    text.resize(kLongest + 1);
+    in.read(text.data(), static_cast<std::streamsize>(text.size()));
+    if (!in.is_open() || in.bad())
+      throw Error(fmt::format("deck {} cannot be read: {}", path, errno ? std::strerror(errno) : "not a file"));
+    text.resize(static_cast<std::size_t>(in.gcount()));
+    if (text.empty()) throw Error(fmt::format("deck {} is empty; it needs [lattice], [fluid] and [run], see docs/lbm.md", path));
+    if (text.size() > kLongest) throw Error(fmt::format("deck {} is longer than {} bytes: is it a deck?", path, kLongest));
   });
   auto length = static_cast<int>(text.size());
   MPI_Bcast(&length, 1, MPI_INT, 0, comm);
@@ -229,10 +256,14 @@ class Run {
     Progress bar(progress, s_.step(), last_);
     double before = 0;
     const long every = std::max(20L, (last_ - s_.step()) / kLimitSamples);
-    long sample = s_.step();
+    long sample = s_.step(), look = s_.step() + kLook;
     while (s_.step() < last_) {
       s_.run(batch());
       bar.show(s_.step());
+      if (s_.step() >= look) {
+        s_.require_finite();
+        look = s_.step() + kLook;
+      }
       if (!o_.no_limit && s_.step() >= sample) {
         limit_.push_back(s_.measure_limit());
         sample = s_.step() + every;
@@ -260,27 +291,31 @@ class Run {
 
   void write() {
     if (o_.no_output) return;
-    if (due(s_.deck().fields_every) && s_.step() < last_) write_fields(s_, fmt::format("{}-{}.vti", stem_, s_.step()));
-    if (due(s_.deck().checkpoint_every)) write_checkpoint(s_, stem_ + ".checkpoint");
+    const bool fields = due(s_.deck().fields_every) && s_.step() < last_, checkpoint = due(s_.deck().checkpoint_every);
+    if (fields || checkpoint) (void)s_.means();  // an unstable flow replaces no file
+    if (fields) write_fields(s_, fmt::format("{}-{}.vti", stem_, s_.step()));
+    if (checkpoint) write_checkpoint(s_, stem_ + ".checkpoint");
   }
 
   Simulation& s_;
   const Options& o_;
   std::string stem_;
   static constexpr long kLimitSamples = 15;
+  static constexpr long kLook = 1000;  // steps from one look for what is not finite to the next: it takes half a step
   long last_;
   long interval_;
   std::vector<double> limit_;
 };
 
 void write_json(const nlohmann::json& json, const std::string& path) {
-  const std::string partial = path + ".partial";
+  const std::string partial = fmt::format("{}.{}.partial", path, getpid());
   std::ofstream out(partial);
   out << json.dump(2) << '\n';
   out.close();
-  if (!out || std::rename(partial.c_str(), path.c_str()) != 0) {
-    throw Error(fmt::format("results cannot be written to {}: {}", path, std::strerror(errno)));
-  }
+  if (out && std::rename(partial.c_str(), path.c_str()) == 0) return;
+  const std::string why = std::strerror(errno);
+  std::remove(partial.c_str());
+  throw Error(fmt::format("results cannot be written to {}: {}", path, why));
 }
 
 void add_results(Report& report, Simulation& s, bool steady) {
@@ -320,7 +355,19 @@ struct Setup {
   int threads = 1;
 };
 
-Setup set_up(const Options& o, const ModelInfo& model, MPI_Comm comm, int threads) {
+/// What this process may use of its node's memory, in bytes, if all take the same. Collective over MPI_COMM_WORLD.
+double share_of_memory() {
+  MPI_Comm node = MPI_COMM_NULL;
+  int processes = 1;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  MPI_Comm_size(node, &processes);
+  MPI_Comm_free(&node);
+  struct sysinfo info{};
+  if (sysinfo(&info) != 0) return std::numeric_limits<double>::infinity();
+  return (static_cast<double>(info.totalram) + static_cast<double>(info.totalswap)) * info.mem_unit / processes;
+}
+
+Setup set_up(const Options& o, const ModelInfo& model, MPI_Comm comm, int threads, double memory) {
   int size = 0, level = 0;
   MPI_Comm_size(comm, &size);
   MPI_Query_thread(&level);
@@ -329,6 +376,8 @@ Setup set_up(const Options& o, const ModelInfo& model, MPI_Comm comm, int thread
   setup.threads = threads;
   int least[2] = {setup.threads, -setup.threads}, all[2];
   MPI_Allreduce(least, all, 2, MPI_INT, MPI_MIN, comm);
+  double all_memory = 0;
+  MPI_Allreduce(&memory, &all_memory, 1, MPI_DOUBLE, MPI_SUM, comm);
   collectively(comm, [&] {
     if (level < model.thread_level) throw Error(fmt::format("model {} needs more thread support than this MPI gives", model.name));
     if (!model.threads && setup.threads > 1) {
@@ -340,13 +389,25 @@ Setup set_up(const Options& o, const ModelInfo& model, MPI_Comm comm, int thread
     if (o.steps) setup.deck.steps = o.steps;
     if (!o.output.empty()) setup.deck.directory = o.output;
     setup.grid = choose_grid(setup.deck.size, size, parse_grid(o.grid));
+    require_room(setup.deck.size, setup.grid, all_memory);
   });
   return setup;
 }
 
-/// The whole run, by every rank of `comm` with so many threads.
-void simulate(const Options& o, const ModelInfo& model, MPI_Comm comm, int threads) {
-  const Setup setup = set_up(o, model, comm, threads);
+/// Sees that the results can be written. Collective; reports.
+void prepare_results(const std::string& file, MPI_Comm comm) {
+  const std::filesystem::path path(file);
+  collectively(comm, [&] {
+    std::error_code error;
+    if (path.has_filename() && !std::filesystem::is_directory(path, error)) return;
+    throw Error(fmt::format("--json {} names a folder; name a file in it, like {}", file, (path / "results.json").string()));
+  });
+  prepare_folder(path.has_parent_path() ? path.parent_path().string() : ".", "--json", comm);
+}
+
+/// The whole run, by every rank of `comm` with so many threads and so much memory.
+void simulate(const Options& o, const ModelInfo& model, MPI_Comm comm, int threads, double memory) {
+  const Setup setup = set_up(o, model, comm, threads, memory);
   const Deck& deck = setup.deck;
   const bool writes = !o.no_output && (deck.fields || deck.fields_every || deck.checkpoint_every);
   int by_threads = 0;
@@ -357,19 +418,22 @@ void simulate(const Options& o, const ModelInfo& model, MPI_Comm comm, int threa
                               model.name));
     }
   });
-  if (writes) prepare_folder(deck.directory, comm);
-  if (!o.json.empty()) {
-    const auto folder = std::filesystem::path(o.json).parent_path();
-    prepare_folder(folder.empty() ? "." : folder.string(), comm);
+  const std::string stem = (std::filesystem::path(deck.directory) / deck.name).string();
+  std::optional<FolderLock> lock;
+  if (writes) {
+    prepare_folder(deck.directory, "--output", comm);
+    lock.emplace(stem, comm);
   }
+  if (!o.json.empty()) prepare_results(o.json, comm);
   Simulation s(deck, model, setup.grid, setup.threads, std::filesystem::path(o.deck).parent_path().string(), comm);
   Report report(s, model, by_threads ? omp_get_max_threads() : setup.threads);
   s.initialize();
   if (!o.restart.empty()) read_checkpoint(s, o.restart);
-  const std::string stem = (std::filesystem::path(deck.directory) / deck.name).string();
+  const long last = o.steps ? s.step() + o.steps : deck.steps;
+  collectively(comm, [&] { require_checkable(deck, last); });
   const char* wanted = std::getenv("PLAIT_PROGRESS");
   const bool progress = report.first() && !o.quiet && (isatty(STDERR_FILENO) || (wanted && *wanted == '1'));
-  Run run(s, o, stem, o.steps ? s.step() + o.steps : deck.steps);
+  Run run(s, o, stem, last);
   const bool steady = run.go(progress);
   add_results(report, s, steady);
   if (!o.no_output && deck.fields) write_fields(s, fmt::format("{}-{}.vti", stem, s.step()));
@@ -385,9 +449,9 @@ void simulate(const Options& o, const ModelInfo& model, MPI_Comm comm, int threa
 }
 
 /// The same by ranks of one sort or the other. Returns the exit status.
-int simulate_as(const Options& o, const ModelInfo& model, MPI_Comm comm, int threads) {
+int simulate_as(const Options& o, const ModelInfo& model, MPI_Comm comm, int threads, double memory) {
   try {
-    simulate(o, model, comm, threads);
+    simulate(o, model, comm, threads, memory);
     return 0;
   } catch (const Quit&) {
     return 1;
@@ -403,13 +467,14 @@ int simulate_as(const Options& o, const ModelInfo& model, MPI_Comm comm, int thr
 /// Every thread a rank: the run is that of as many processes with one thread each.
 int simulate_by_threads(const Options& o, const ModelInfo& model) {
   const int threads = omp_get_max_threads();
+  const double memory = share_of_memory() / threads;
   MPI_Comm comm = MPI_COMM_NULL;
   MPIX_Threadcomm_init(MPI_COMM_WORLD, threads, &comm);
   int status = 0;
 #pragma omp parallel num_threads(threads) reduction(max : status)
   {
     MPIX_Threadcomm_start(comm);
-    status = simulate_as(o, model, comm, 1);
+    status = simulate_as(o, model, comm, 1, memory);
     MPIX_Threadcomm_finish(comm);
   }
   MPIX_Threadcomm_free(&comm);
@@ -459,7 +524,7 @@ int main(int argc, char** argv) {
   } else if (model->name == "threadcomm") {
     status = simulate_by_threads(options, *model);
   } else {
-    status = simulate_as(options, *model, MPI_COMM_WORLD, omp_get_max_threads());
+    status = simulate_as(options, *model, MPI_COMM_WORLD, omp_get_max_threads(), share_of_memory());
   }
   std::fflush(nullptr);
   MPI_Finalize();

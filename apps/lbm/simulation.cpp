@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <iterator>
+#include <limits>
 
 #include "error.hpp"
 #include "messages.hpp"
@@ -13,26 +14,25 @@
 namespace plait::lbm {
 namespace {
 
-/// A bijection that spreads every bit over the word (the finalizer of SplitMix64).
-std::uint64_t mix(std::uint64_t v) {
-  v = (v ^ (v >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  v = (v ^ (v >> 27)) * 0x94d049bb133111ebULL;
-  return v ^ (v >> 31);
-}
-
 std::uint64_t global_index(const Subdomain& box, int x, int y, int z) {
   return (box.offset[0] + x) + static_cast<std::uint64_t>(box.global[0]) *
                                    ((box.offset[1] + y) + static_cast<std::uint64_t>(box.global[1]) * (box.offset[2] + z));
 }
 
-/// A sum of numbers below 1 in size that does not depend on their order: whole multiples of 2^-60, in two
-/// halves that cannot overflow for fewer than 2^31 numbers.
+/// A sum of numbers of at most 1 in size that does not depend on their order: whole multiples of 2^-60, in two halves, which hold
+/// 2^34 numbers. Processes' sums may be added half by half, with a carry() at the end.
 struct ExactSum {
   std::int64_t high = 0, low = 0;
   void add(double v) {
     const auto q = static_cast<std::int64_t>(std::llrint(v * 0x1p60));
     high += q >> 32;
     low += q & 0xffffffff;
+    carry();
+  }
+  /// The same value, written in one way only.
+  void carry() {
+    high += low >> 32;
+    low &= 0xffffffff;
   }
   [[nodiscard]] double value() const { return static_cast<double>(high) * 0x1p-28 + static_cast<double>(low) * 0x1p-60; }
 };
@@ -74,6 +74,7 @@ Simulation::Simulation(const Deck& deck, const ModelInfo& model, const Int3& gri
   collectively(comm, [&] {
     if (fluid_sites_ == 0 && rank == 0) throw Error("the geometry leaves no fluid: every site is solid");
   });
+  require_kept_mass();
   model_ = model.make(World{*lattice_, *halo_, fluid_, comm, threads});
 }
 
@@ -86,6 +87,34 @@ void Simulation::for_each_fluid(Work&& work) const {
       }
     }
   }
+}
+
+void Simulation::require_kept_mass() const {
+  const auto& walls = lattice_->solids().walls;
+  if (std::all_of(walls.begin(), walls.end(), [](const Double3& u) { return u == Double3{}; })) return;
+  // What walls push into the fluid in a step. Around a closed body as many links leave in one direction as in the opposite
+  // one, with the opposite number, so the exact sum is exactly nothing.
+  ExactSum mine, all;
+  for_each_fluid([&](int x, int y, int z) {
+    for (int i = 1; i < kVelocities; ++i) {
+      const auto& c = kVelocity[i];
+      const int kind = lattice_->kinds()[lattice_->index(x - c[0], y - c[1], z - c[2])];
+      if (!kind) continue;
+      const Double3& u = walls[kind - 1];
+      mine.add(6 * weight(i) * (c[0] * u[0] + c[1] * u[1] + c[2] * u[2]));
+    }
+  });
+  static_assert(sizeof mine == 2 * sizeof(std::int64_t));
+  MPI_Allreduce(&mine, &all, 2, MPI_INT64_T, MPI_SUM, comm_);
+  all.carry();
+  const double gain = all.value();
+  collectively(comm_, [&] {
+    if (gain == 0) return;
+    throw Error(
+        fmt::format("the moving walls would {} {:.3g} of mass in every step, since one of them touches another wall: move them apart, "
+                    "or give them the same velocity",
+                    gain > 0 ? "add" : "take", std::abs(gain)));
+  });
 }
 
 void Simulation::restore(long step, int i, std::span<const double> values) {
@@ -133,6 +162,33 @@ void Simulation::run(long steps) {
   step_ += steps;
 }
 
+void Simulation::require_finite() {
+  constexpr std::uint64_t kExponent = 0x7ffULL << 52;  // all ones: infinite, or not a number
+  int mine = 0, all = 0;
+#pragma omp parallel num_threads(threads_) reduction(| : mine)
+  {
+    const auto [begin, end] = lattice_->all().part(omp_get_thread_num(), threads_);
+    for (const Span* s = begin; s != end; ++s) {
+      for (int i = 0; i < kVelocities; ++i) {
+        const double* place = lattice_->places(i) + lattice_->index(0, s->y, s->z);
+        for (int x = 0; x < box_.size[0]; ++x) mine |= (std::bit_cast<std::uint64_t>(place[x]) & kExponent) == kExponent;
+      }
+    }
+  }
+  MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MAX, comm_);
+  if (all) fail_unstable();
+}
+
+void Simulation::fail_unstable() {
+  collectively(comm_, [&] {
+    throw Error(
+        fmt::format("the flow became unstable: at step {} it has speeds or densities out of all bounds; use a larger viscosity, or a "
+                    "smaller force and smaller velocities",
+                    step_));
+  });
+  throw Quit{};
+}
+
 void Simulation::settle() {
   if (in_place_) return;
   Messages messages(*halo_, comm_);
@@ -168,18 +224,31 @@ Moments Simulation::site(int x, int y, int z) const {
 
 Simulation::Means Simulation::means() {
   settle();
-  ExactSum mine[4], all[4];
+  // What each process sends: the sums, and whether a site has left the bounds.
+  struct Sums {
+    ExactSum velocity[3], size;
+    std::int64_t unstable = 0;
+  } mine, all;
   for_each_fluid([&](int x, int y, int z) {
-    const Double3 u = site(x, y, z).velocity;
+    const Moments m = site(x, y, z);
+    // Written so that it holds for what is not a number. Nothing below a speed of 1 comes from beyond it again.
+    bool stable = m.density > 0 && m.density < std::numeric_limits<double>::infinity();
+    for (int d = 0; d < 3; ++d) stable = stable && std::abs(m.velocity[d]) <= 1;
+    if (!stable) {
+      mine.unstable = 1;
+      return;
+    }
     for (int d = 0; d < 3; ++d) {
-      mine[d].add(u[d]);
-      mine[3].add(std::abs(u[d]));
+      mine.velocity[d].add(m.velocity[d]);
+      mine.size.add(std::abs(m.velocity[d]));
     }
   });
-  static_assert(sizeof mine == 8 * sizeof(std::int64_t));
-  MPI_Allreduce(mine, all, 8, MPI_INT64_T, MPI_SUM, comm_);
+  static_assert(sizeof mine == 9 * sizeof(std::int64_t));
+  MPI_Allreduce(&mine, &all, 9, MPI_INT64_T, MPI_SUM, comm_);
+  if (all.unstable) fail_unstable();
+  for (ExactSum* sum : {&all.velocity[0], &all.velocity[1], &all.velocity[2], &all.size}) sum->carry();
   const double sites = 1.0 * box_.global[0] * box_.global[1] * box_.global[2];
-  return {{all[0].value() / sites, all[1].value() / sites, all[2].value() / sites}, all[3].value() / sites};
+  return {{all.velocity[0].value() / sites, all.velocity[1].value() / sites, all.velocity[2].value() / sites}, all.size.value() / sites};
 }
 
 Digest Simulation::digest() {
@@ -201,7 +270,22 @@ Digest Simulation::digest() {
 
 std::uint64_t Simulation::geometry_digest() const {
   std::uint64_t mine = 0, all = 0;
-  for_each_fluid([&](int x, int y, int z) { mine += mix(global_index(box_, x, y, z) + 1); });
+  // What a wall's velocity adds to the site's number: by value, since the order of the list is no part of the geometry.
+  std::vector<std::uint64_t> of_wall;
+  for (const Double3& u : lattice_->solids().walls) {
+    std::uint64_t h = 1;
+    for (const double v : u) h = mix(h + std::bit_cast<std::uint64_t>(v + 0.0));  // -0 is 0
+    of_wall.push_back(h);
+  }
+  const auto add = [&](int x, int y, int z) {
+    const std::uint8_t kind = lattice_->kinds()[lattice_->index(x, y, z)];
+    mine += mix(global_index(box_, x, y, z) + 1 + (kind ? of_wall[kind - 1] : 0));
+  };
+  for (int z = 0; z < box_.size[2]; ++z) {
+    for (int y = 0; y < box_.size[1]; ++y) {
+      for (int x = 0; x < box_.size[0]; ++x) add(x, y, z);
+    }
+  }
   MPI_Allreduce(&mine, &all, 1, MPI_UINT64_T, MPI_SUM, comm_);
   return all;
 }

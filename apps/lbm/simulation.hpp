@@ -21,6 +21,13 @@ namespace plait::lbm {
 using Digest = std::array<std::uint64_t, 2>;
 [[nodiscard]] std::string to_string(const Digest& digest);
 
+/// A bijection that spreads every bit over the word (the finalizer of SplitMix64).
+[[nodiscard]] constexpr std::uint64_t mix(std::uint64_t v) {
+  v = (v ^ (v >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  v = (v ^ (v >> 27)) * 0x94d049bb133111ebULL;
+  return v ^ (v >> 31);
+}
+
 class Simulation {
  public:
   /// Collective over comm, which stays the caller's. `folder` is the deck's. Reports as collectively() does.
@@ -49,6 +56,10 @@ class Simulation {
   /// was, so the limit can be measured in turn with the steps. Collective.
   [[nodiscard]] double measure_limit();
 
+  /// Looks at every population and reports, as collectively() does, if one is not finite. It takes about half a step, and no
+  /// exchange. Collective.
+  void require_finite();
+
   /// After this, population() may be called until the next run(). Collective.
   void settle();
   /// Population i of a site of the box (as a difference from its weight) at the current step.
@@ -56,7 +67,8 @@ class Simulation {
   [[nodiscard]] Moments site(int x, int y, int z) const;
 
   /// Means over all sites, walls counting as 0: of the velocity (the superficial velocity) and of the size of its
-  /// components. The same bits however the lattice is cut. Collective; settles.
+  /// components. The same bits however the lattice is cut. Reports, as collectively() does, if the flow is unstable: if a site has
+  /// no density, or is faster than 1. Collective; settles.
   struct Means {
     Double3 velocity;
     double size;
@@ -64,12 +76,16 @@ class Simulation {
   [[nodiscard]] Means means();
   /// Collective; settles.
   [[nodiscard]] Digest digest();
-  /// Over the kinds of all sites: tells one geometry from another. Collective.
+  /// Over the kinds of all sites, with the velocities of those that are walls: tells one geometry from another. Collective.
   [[nodiscard]] std::uint64_t geometry_digest() const;
 
  private:
   template <class Work>
   void for_each_fluid(Work&& work) const;
+  /// Reports if the walls' motion adds mass to the fluid or takes it away. It does neither if each moving body has fluid all
+  /// around; what touches another wall lacks the side that would take back what the others give. Collective.
+  void require_kept_mass() const;
+  [[noreturn]] void fail_unstable();
 
   Deck deck_;
   MPI_Comm comm_;

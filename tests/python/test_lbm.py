@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import shlex
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -25,16 +28,18 @@ def mpi():
 def lbm(mpi, tmp_path):
     """Runs plait-lbm on a deck; the answer has .json, the results, where it ended well."""
 
-    def start(deck="porous", *options: str, processes=1, threads=1, hosts=1, settings=()) -> CompletedRun:
+    def start(deck="porous", *options: str, processes=1, threads=1, hosts=1, settings=(), seconds=SECONDS, before=()) -> CompletedRun:
         path = DECKS / f"{deck}.toml" if isinstance(deck, str) else deck
         results = tmp_path / "results.json"
         results.unlink(missing_ok=True)
-        words = [str(mpi.build / "bin/plait-lbm"), str(path), "--quiet", "--json", str(results), *options]
+        words = [*before, str(mpi.build / "bin/plait-lbm"), str(path), "--quiet", *options]
+        if "--json" not in options:
+            words += ["--json", str(results)]
         for setting in settings:
             words += ["--set", setting]
         if "--output" not in options and "--no-output" not in options:
             words += ["--no-output"]
-        done = run(mpi, words, processes, threads, hosts=hosts, timeout=SECONDS, capture=True)
+        done = run(mpi, words, processes, threads, hosts=hosts, timeout=seconds, capture=True)
         done.json = json.loads(results.read_text()) if done.returncode == 0 else None
         return done
 
@@ -80,7 +85,9 @@ def expected(mpi):
 
 
 @pytest.mark.parametrize(
-    ("deck", "settings"), [("porous", SMALL), ("cavity-400", ["lattice.size=[33,33,5]", "check.tolerance=10.0"])], ids=["porous", "cavity"]
+    ("deck", "settings"),
+    [("porous", SMALL), ("cavity-400", ["lattice.size=[33,33,5]", "fluid.length=33", "check.tolerance=10.0"])],
+    ids=["porous", "cavity"],
 )
 @pytest.mark.parametrize(("model", "processes", "threads", "grid"), SHAPES, ids=str)
 def test_same_bits_whatever_the_model_processes_and_threads(lbm, expected, deck, settings, model, processes, threads, grid):
@@ -227,6 +234,17 @@ def test_checkpoint_replaces_the_last_one_only_when_complete(lbm, tmp_path):
         (["--model", "magic"], [], ["--model magic: unknown; there are pure-mpi, masteronly, funneled, multiple, partitioned, threadcomm"]),
         (["--steps", "-3"], [], ["--steps"]),
         (["--restart", "none"], [], ["checkpoint none cannot be opened"]),
+        (["--grid", "4294967298x1x1"], [], ["--grid 4294967298x1x1: must be three whole numbers"]),
+        (["--grid", "65536x65536x1"], [], ["has 4294967296 boxes, but there are 2 processes"]),
+        (["--grid", "1x2x"], [], ["--grid 1x2x: must be three whole numbers"]),
+        (["--steps", "0"], [], ["--steps: must be a whole number of at least 1"]),
+        (["--steps", "99999999999999999999"], [], ["--steps: must be a whole number", "at most 100000000"]),
+        (["--json", "/tmp"], [], ["--json /tmp names a folder"]),
+        (["--json", "/proc/nowhere/results"], [], ["/proc/nowhere cannot be written to", "choose another with --json"]),
+        (["--restart", "/tmp"], [], ["/tmp is not a checkpoint, but a folder"]),
+        ([], ["geometry.sphere-array={counts=[16777216,16777216,16777216],radius=1.0}"], ["two sites or more"]),
+        ([], ["geometry.packing.radius=0.1"], ["'geometry.packing.radius' must be at least 1"]),
+        ([], ['"two\\nlines"=1'], ["'two lines' is unknown"]),
         (["--output", "/proc/nowhere"], [], ["output folder /proc/nowhere cannot be written to"]),
     ],
     ids=lambda v: " ".join(v) if isinstance(v, list) and v else "-",
@@ -241,9 +259,31 @@ def test_more_processes_than_planes(lbm):
     assert_one_clear_line(lbm("box", processes=7, settings=["lattice.size=[4,4,4]"]), "more processes than planes")
 
 
+def test_lattice_beyond_all_memory(lbm):
+    """2 x 1: with the layer around it, the first one has 2^64 sites."""
+    for size in ("4194302,2097150,2097150", "16777216,16777216,16777216", "100000,100000,100000"):
+        done = lbm("box", processes=2, settings=[f"lattice.size=[{size}]"], seconds=60)
+        assert_one_clear_line(done, f"a lattice of {size.replace(',', 'x')} sites takes", "use a smaller lattice.size")
+
+
 def test_missing_deck(lbm):
     """3 x 1."""
     assert_one_clear_line(lbm(Path("nowhere.toml"), processes=3), "deck nowhere.toml cannot be read")
+
+
+def test_deck_that_is_none(lbm, tmp_path):
+    """2 x 1."""
+    empty = tmp_path / "empty.toml"
+    empty.touch()
+    assert_one_clear_line(lbm(empty, processes=2), "empty.toml is empty; it needs [lattice], [fluid] and [run]")
+    assert_one_clear_line(lbm(tmp_path, processes=2), "cannot be read: Is a directory")
+    assert_one_clear_line(lbm(Path("/dev/zero"), processes=2), "is it a deck?")
+
+
+def test_check_of_vortices_that_are_gone(lbm):
+    """1 x 1."""
+    done = lbm("taylor-green", settings=["lattice.size=[16,16,1]", "run.steps=1000000"])
+    assert_one_clear_line(done, "says nothing after 1000000 steps", "at most 1296")
 
 
 def test_threads_for_a_model_without(lbm):
@@ -274,3 +314,151 @@ def test_checkpoints_that_do_not_fit(lbm, tmp_path):
     refused(content, "is of a lattice of 29x24x23, the deck's is 32x24x23", settings=["lattice.size=[32,24,23]", SMALL[1]])
     refused(content, "another geometry", settings=[*SMALL, "geometry.packing.seed=7"])
     refused(content[:5000] + bytes(b ^ 1 for b in content[5000:]), "damaged")
+    refused(content, "is of a viscosity of 0.16666666666666666, the deck's is 0.1", settings=[*SMALL, "fluid.viscosity=0.1"])
+    refused(content, "is of a force of [1e-06, 0, 0], the deck's is [2e-06, 0, 0]", settings=[*SMALL, "fluid.force=[2e-6,0,0]"])
+    # The step comes after the name, the byte order and the size.
+    for byte, bit in ((56, 1), (60, 1), (63, 0x80), (64, 1), (300, 1)):
+        refused(content[:byte] + bytes([content[byte] ^ bit]) + content[byte + 1 :], "damaged: its header")
+    refused(content.replace(b"checkpoint 2", b"checkpoint 1", 1), "of another version")
+
+
+def test_checkpoints_of_other_walls_do_not_fit(lbm, tmp_path):
+    """2 x 1."""
+    walls = ["walls={y-low=[0,0,0],y-high=[0.05,0,0]}", "geometry.sphere={center=[8,8,8],radius=3.2,velocity=[0.01,0,0]}"]
+    deck = tmp_path / "walls.toml"
+    deck.write_text("lattice.size=[16,16,16]\nfluid.viscosity=0.1\nrun.steps=4\noutput={fields=false,checkpoint-every=4}\n")
+    done = lbm(deck, "--output", str(tmp_path), processes=2, settings=walls)
+    assert done.returncode == 0, done.stderr
+    restart = ["--steps", "2", "--restart", str(tmp_path / "walls.checkpoint")]
+    assert lbm(deck, *restart, processes=2, settings=walls).json["step"] == 6
+    assert_one_clear_line(lbm(deck, *restart, settings=[*walls, "walls.y-high=[0.06,0,0]"]), "is of other [walls]")
+    assert_one_clear_line(lbm(deck, *restart, settings=walls[1:]), "is of other [walls]")
+    assert_one_clear_line(lbm(deck, *restart, settings=[*walls, "geometry.sphere.velocity=[0.02,0,0]"]), "is of another geometry")
+
+
+# ---- what cannot be right is said
+
+
+UNSTABLE = """
+lattice.size = [32, 16, 16]
+fluid = { viscosity = 0.0001, force = [0.01, 0.0, 0.0] }
+geometry.sphere = { center = [16, 8, 8], radius = 4.0 }
+run = { steps = 3000 }
+"""
+
+
+@pytest.mark.parametrize(
+    ("model", "processes", "threads", "settings"),
+    [
+        ("pure-mpi", 1, 1, []),
+        ("pure-mpi", 2, 1, ["run.steady=1e-4"]),
+        ("masteronly", 1, 2, ["run.steps=700"]),
+        ("threadcomm", 1, 2, []),
+    ],
+    ids=str,
+)
+def test_unstable_flow_is_an_error(lbm, tmp_path, model, processes, threads, settings):
+    deck = tmp_path / "wild.toml"
+    deck.write_text(UNSTABLE)
+    done = lbm(deck, "--no-limit", "--model", model, processes=processes, threads=threads, settings=settings)
+    assert_one_clear_line(done, "the flow became unstable: at step")
+
+
+def test_unstable_flow_replaces_no_file(lbm, tmp_path):
+    """2 x 1."""
+    deck = tmp_path / "wild.toml"
+    deck.write_text(UNSTABLE)
+    (tmp_path / "wild.checkpoint").write_bytes(b"good")
+    settings = ["output.checkpoint-every=2000", "output.fields-every=2000"]
+    assert_one_clear_line(lbm(deck, "--no-limit", "--output", str(tmp_path), processes=2, settings=settings), "the flow became unstable")
+    assert (tmp_path / "wild.checkpoint").read_bytes() == b"good"
+    assert not list(tmp_path.glob("*.vti*"))
+
+
+def test_check_of_an_unstable_flow_is_not_made(lbm):
+    """2 x 1: a force that no duct can stand, and a tolerance that forgives all."""
+    settings = ["lattice.size=[4,16,16]", "fluid.viscosity=0.0001", "fluid.force=[0.01,0,0]", "check.tolerance=1e300"]
+    assert_one_clear_line(lbm("duct", "--no-limit", "--steps", "3000", processes=2, settings=settings), "the flow became unstable")
+
+
+def test_moving_walls_that_meet_keep_the_mass(lbm, tmp_path):
+    """2 x 1."""
+    from plait.vti import read
+
+    deck = tmp_path / "meet.toml"
+    deck.write_text(
+        "lattice.size=[13,11,9]\nfluid.viscosity=0.03\nrun.steps=3000\n"
+        "walls={x-low=[0,0.05,0],x-high=[0,0,0],y-low=[0,0,0],y-high=[0.05,0,0]}\n"
+    )
+    done = lbm(deck, "--no-limit", "--output", str(tmp_path), processes=2)
+    assert done.returncode == 0, done.stderr
+    assert read(tmp_path / "meet-3000.vti").arrays["density"].mean(dtype=np.float64) == pytest.approx(1, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "geometry",
+    [
+        "[[geometry.sphere]]\ncenter=[8,8,8]\nradius=4\nvelocity=[0.1,0,0]\n[[geometry.box]]\nlow=[10,4,4]\nhigh=[12,12,12]\n",
+        "[walls]\ny-low=[0,0,0]\ny-high=[0,0,0]\n[[geometry.sphere]]\ncenter=[8,2,8]\nradius=4\nvelocity=[0,0.1,0]\n",
+    ],
+    ids=["over-a-box", "into-a-wall"],
+)
+def test_moving_walls_that_would_not_keep_the_mass_are_refused(lbm, tmp_path, geometry):
+    """2 x 1."""
+    deck = tmp_path / "overlap.toml"
+    deck.write_text("lattice.size=[16,16,16]\nfluid.viscosity=0.1\nrun.steps=2000\n" + geometry)
+    assert_one_clear_line(lbm(deck, "--no-limit", processes=2), "of mass in every step", "touches another wall")
+
+
+# ---- a full disk, and another run
+
+
+FILES = {"checkpoint": ["output.checkpoint-every=5", "output.fields=false"], "fields": []}
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_full_disk_is_an_error_on_all_processes(lbm, mpi, tmp_path, kind):
+    """3 x 1, in a file system of a few pages that only they see."""
+    root = [] if os.geteuid() == 0 else ["unshare", "-Ur"]
+    disk, copy = tmp_path / "disk", tmp_path / "copy"
+    disk.mkdir()
+    mount = f"mount -t tmpfs -o size=64k none {disk}"
+    refused = subprocess.run([*root, "unshare", "-m", "sh", "-c", mount], capture_output=True, text=True, check=False)
+    if refused.returncode:
+        pytest.skip(f"a file system cannot be mounted here ({refused.stderr.strip()})")
+    words = [str(ROOT / "plait"), "--mpi", mpi.name, "run", "-n", "3", "--timeout", "60", str(mpi.build / "bin/plait-lbm")]
+    words += [str(DECKS / "porous.toml"), "--steps", "5", "--quiet", "--output", str(disk)]
+    for setting in [*SMALL, *FILES[kind]]:
+        words += ["--set", setting]
+    script = f"{mount} && echo good >{disk}/porous.checkpoint && {{ {shlex.join(words)}; status=$?; cp -r {disk} {copy}; exit $status; }}"
+    done = subprocess.run([*root, "unshare", "-m", "sh", "-c", script], capture_output=True, text=True, timeout=120, check=False)
+    assert_one_clear_line(done, "cannot be written: No space left on device")
+    assert [f.name for f in copy.iterdir()] == ["porous.checkpoint"] and (copy / "porous.checkpoint").read_text() == "good\n"
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_disk_that_fills_in_the_midst_of_writing(lbm, mpi, tmp_path, kind):
+    """3 x 1: the first process's writes fail."""
+    (tmp_path / "porous.checkpoint").write_text("good")
+    before = ["/usr/bin/env", f"LD_PRELOAD={mpi.build / 'lib/lbm_full_disk.so'}"]
+    settings = [*SMALL, *FILES[kind]]
+    done = lbm("porous", "--steps", "5", "--output", str(tmp_path), processes=3, settings=settings, seconds=60, before=before)
+    assert done.returncode not in (0, 124), done.stderr
+    ours = [line for line in done.stderr.splitlines() if line.startswith("plait-lbm: ")]  # Open MPI has words of its own
+    assert len(ours) == 1 and ".partial cannot be written" in ours[0], done.stderr
+    assert [f.name for f in tmp_path.iterdir()] == ["porous.checkpoint"] and (tmp_path / "porous.checkpoint").read_text() == "good"
+
+
+def test_two_runs_do_not_write_the_same_files(lbm, tmp_path):
+    """2 x 1: the other run is this process, with the lock that a run has."""
+    lock = tmp_path / "porous.lock"
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        done = lbm("porous", "--steps", "4", "--output", str(tmp_path), processes=2, settings=SMALL)
+        assert_one_clear_line(done, "another run writes here", "--output")
+        assert lock.exists()
+        other = lbm("box", "--steps", "4", "--output", str(tmp_path), settings=["lattice.size=[8,8,8]", "output.fields=true"])
+        assert other.returncode == 0, "a deck of another name has other files"
+    done = lbm("porous", "--steps", "4", "--output", str(tmp_path), processes=2, settings=SMALL)
+    assert done.returncode == 0, "the file that a crash left is no lock"
+    assert not lock.exists() and (tmp_path / "porous-4.vti").exists()

@@ -86,7 +86,74 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"SphereWithoutRadius", kGood + "[[geometry.sphere]]\ncenter=[1,2,3]\n", "'geometry.sphere.radius' is missing"},
         Bad{"EmptyBox", kGood + "[[geometry.box]]\nlow=[1,2,3]\nhigh=[1,4,5]\n", "must be above 'low'"},
         Bad{"UnknownCheck", kGood + "[check]\nagainst='giha'\ntolerance=0.1\n", "did you mean 'ghia'?"},
-        Bad{"CheckThatDoesNotFit", kGood + "[check]\nagainst='duct'\ntolerance=0.1\n", "needs walls in y and z"}),
+        Bad{"CheckThatDoesNotFit", kGood + "[check]\nagainst='duct'\ntolerance=0.1\n", "needs walls in y and z"},
+        Bad{"MoreSitesThanCounted", "lattice.size=[16777217,1,1]\nfluid.viscosity=1\nrun.steps=1\n", "at most 16777216"},
+        Bad{"StepsWithoutEnd", "lattice.size=[4,4,4]\nfluid.viscosity=0.1\nrun.steps=9223372036854775807\n",
+            "'run.steps' must be at most 100000000"},
+        Bad{"AlwaysSteady", kGood + "steady=1.0\n", "'run.steady' must be below 1"},
+        Bad{"MoreSpheresThanSites", kGood + "[geometry.sphere-array]\ncounts=[16777216,16777216,16777216]\nradius=1.0\n",
+            "two sites or more: at most 8 of the lattice's 16"},
+        Bad{"PackingOfSpecks", kGood + "[geometry.packing]\nradius=1e-6\nvolume-fraction=0.3\n", "must be at least 1"},
+        Bad{"PackingOfTooManySpheres",
+            "lattice.size=[400,400,400]\nfluid.viscosity=1\nrun.steps=1\n[geometry.packing]\nradius=1.0\nvolume-fraction=0.3\n",
+            "more than 1000000 take too long"},
+        Bad{"PackingOfNoSphere", kGood + "[geometry.packing]\nradius=4.0\nvolume-fraction=0.01\n", "not one sphere"},
+        Bad{"FastVorticesInALongBox", "lattice.size=[1000,10,1]\nfluid.viscosity=0.01\nrun.steps=1\ninitial.taylor-green=0.3\n",
+            "gives speeds up to 3 on a lattice of 1000 by 10: must be at most 0.03 there"}),
+    [](const auto& info) { return info.param.name; });
+
+// ---- a check that says nothing of the flow is refused, and not failed
+
+struct Checked {
+  const char* name;
+  std::string deck;
+  const char* says;
+};
+void PrintTo(const Checked& c, std::ostream* out) { *out << c.name; }
+
+const std::string kVortices =
+    "lattice.size=[16,16,1]\nfluid={viscosity=0.1}\nrun.steps=1\ninitial.taylor-green=0.01\n"
+    "check={against='taylor-green',tolerance=0.1}\n";
+const std::string kDuct =
+    "lattice.size=[4,16,16]\nfluid={viscosity=0.1,force=[1e-6,0,0]}\nrun.steps=1\ncheck={against='duct',tolerance=0.1}\n"
+    "walls={y-low=[0,0,0],y-high=[0,0,0],z-low=[0,0,0],z-high=[0,0,0]}\n";
+const std::string kSpheres =
+    "lattice.size=[32,32,32]\nfluid={viscosity=0.1,force=[1e-6,0,0]}\nrun.steps=1\n"
+    "check={against='zick-homsy',tolerance=0.1}\ngeometry.sphere-array={volume-fraction=0.125}\n";
+const std::string kCavity =
+    "lattice.size=[32,32,1]\nfluid={reynolds=100,velocity=0.1,length=32}\nrun.steps=1\n"
+    "check={against='ghia',tolerance=0.1}\nwalls={x-low=[0,0,0],x-high=[0,0,0],y-low=[0,0,0],y-high=[0.1,0,0]}\n";
+
+class CheckedDeckTest : public testing::TestWithParam<Checked> {};
+
+TEST_P(CheckedDeckTest, IsRefusedWhereTheCheckDoesNotApply) {
+  const std::string& text = GetParam().deck;
+  const auto cut = text.find('|');  // the deck, then one setting
+  EXPECT_EQ(complaint(text.substr(0, cut)), "nothing");
+  const std::string line = complaint(text.substr(0, cut), {text.substr(cut + 1)});
+  EXPECT_THAT(line, testing::AllOf(testing::HasSubstr("'check.against'"), testing::HasSubstr(GetParam().says)));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Decks, CheckedDeckTest,
+    testing::Values(Checked{"VorticesWithAForce", kVortices + "|fluid.force=[1e-6,0,0]", "without 'fluid.force'"},
+                    Checked{"VorticesAmongWalls", kVortices + "|walls={z-low=[0,0,0],z-high=[0,0,0]}", "periodic sides"},
+                    Checked{"VorticesAroundASphere", kVortices + "|geometry.sphere={center=[8,8,0],radius=2.0}", "no geometry"},
+                    Checked{"VorticesOfTwoSites", kVortices + "|lattice.size=[2,2,1]", "at least 4 sites"},
+                    Checked{"DuctWithAMovingWall", kDuct + "|walls.y-low=[0.1,0,0]", "walls at rest"},
+                    Checked{"DuctWithAForceAcross", kDuct + "|fluid.force=[1e-6,1e-6,0]", "along x alone"},
+                    Checked{"DuctWithASphere", kDuct + "|geometry.sphere={center=[2,8,8],radius=2.0}", "no geometry"},
+                    Checked{"SpheresInLongCells", kSpheres + "|lattice.size=[40,32,32]", "needs cubic cells"},
+                    Checked{"SpheresBesideAnother", kSpheres + "|geometry.sphere={center=[0,0,0],radius=2.0}", "no other geometry"},
+                    Checked{"SpheresOfAnotherFraction", kSpheres + "|geometry.sphere-array.volume-fraction=0.3",
+                            "of its table (0.027, 0.064"},
+                    Checked{"SpheresWithAForceAcross", kSpheres + "|fluid.force=[1e-6,1e-6,0]", "along x alone"},
+                    Checked{"CavityWhoseLidRests", kCavity + "|walls.y-high=[0,0,0]", "moving towards higher x"},
+                    Checked{"CavityWhoseLidGoesBack", kCavity + "|walls.y-high=[-0.1,0,0]", "moving towards higher x"},
+                    Checked{"CavityWithTwoLids", kCavity + "|walls.y-low=[0.1,0,0]", "the other walls at rest"},
+                    Checked{"CavityWithAForce", kCavity + "|fluid.force=[1e-6,0,0]", "without force"},
+                    Checked{"CavityOfAnotherReynoldsNumber", kCavity + "|fluid.length=1.0", "its Reynolds number is 3200"},
+                    Checked{"CavityOfAnotherSpeed", kCavity + "|walls.y-high=[0.2,0,0]", "its Reynolds number is 200"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(Deck, BadSettingIsNamed) {

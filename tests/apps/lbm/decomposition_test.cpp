@@ -29,6 +29,21 @@ TEST(ChooseGrid, RefusesMoreProcessesThanPlanes) {
   EXPECT_THROW((void)choose_grid({8, 8, 8}, 4, {2, 1, 1}), Error);
 }
 
+TEST(ChooseGrid, RefusesGridsWhoseProductIsTooLargeForAWord) {
+  EXPECT_THROW((void)choose_grid({70000, 70000, 8}, 1, {65536, 65537, 1}), Error);    // 65536 modulo 2^32
+  EXPECT_THROW((void)choose_grid({8, 8, 8}, 1, {2147483647, 2147483647, 1}), Error);  // 1 modulo 2^32
+}
+
+TEST(RequireRoom, IsRefusedAtOnceWhateverTheProduct) {
+  constexpr double kMemory = 1e10;
+  EXPECT_NO_THROW(require_room({256, 256, 256}, {1, 1, 1}, kMemory));
+  EXPECT_THROW(require_room({512, 512, 512}, {1, 1, 1}, kMemory), Error);
+  EXPECT_THROW(require_room({4194302, 2097150, 2097150}, {1, 1, 1}, kMemory), Error);  // with its layer: 2^64 sites
+  EXPECT_THROW(require_room({16777216, 16777216, 16777216}, {1, 1, 4}, kMemory), Error);
+  EXPECT_THROW(require_room({2048, 2048, 512}, {1, 1, 1}, 1e13), Error) << "2^31 sites in one process";
+  EXPECT_NO_THROW(require_room({2048, 2048, 512}, {1, 1, 2}, 1e13));
+}
+
 TEST(Subdomain, BoxesCoverEverySiteOnceWhateverTheSizes) {
   const Deck deck = test::empty_deck({17, 10, 7});
   for (const Int3 grid : {Int3{1, 1, 1}, Int3{3, 1, 2}, Int3{5, 4, 3}, Int3{17, 10, 7}}) {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -9,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <numeric>
+#include <random>
 
 #include "error.hpp"
 #include "reference.hpp"
@@ -80,6 +82,59 @@ TEST(MarkSolids, SitesWhoseCentresLieInASphereAreSolid) {
   }
 }
 
+TEST(MarkSolids, SpheresAreWhereEverySiteAskedOneByOneFindsThem) {
+  std::mt19937_64 random(5);
+  const auto uniform = [&](double low, double high) { return low + (high - low) * static_cast<double>(random() >> 11) * 0x1p-53; };
+  for (int round = 0; round < 200; ++round) {
+    Deck deck = test::empty_deck({static_cast<int>(uniform(3, 25)), static_cast<int>(uniform(3, 25)), static_cast<int>(uniform(3, 25))});
+    if (round % 2) deck.walls[round / 2 % 3] = {Double3{}, Double3{}};
+    const double far = round % 10 == 0 ? 1e6 : 40;
+    const Sphere o{{uniform(-far, far), uniform(-40, 40), round % 7 ? uniform(-40, 40) : 4.5}, uniform(0.1, round % 5 ? 6 : 20), {}};
+    deck.geometry.spheres = {o};
+    for (int p = 0; p < 8; ++p) {
+      const Subdomain box = subdomain(deck, {2, 2, 2}, p);
+      const Solids s = mark_solids(deck, box, "", {});
+      for (int z = 0; z < box.size[2]; ++z) {
+        for (int y = 0; y < box.size[1]; ++y) {
+          for (int x = 0; x < box.size[0]; ++x) {
+            const int at[3] = {x, y, z};
+            double r[3];
+            for (int d = 0; d < 3; ++d) {
+              const double n = deck.size[d];
+              r[d] = box.offset[d] + at[d] + 0.5 - o.center[d];
+              if (deck.periodic(d)) r[d] -= n * std::floor(r[d] / n + 0.5);
+            }
+            const double square = r[1] * r[1] + r[2] * r[2];
+            ASSERT_EQ(kind_at(s, box, x, y, z) != 0, square + r[0] * r[0] <= o.radius * o.radius) << "round " << round;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(MarkSolids, AMillionSpheresTakeAMoment) {
+  Deck deck = test::empty_deck({200, 200, 200});
+  deck.geometry.arrays = {{{100, 100, 100}, 0.9}};
+  const Subdomain box = subdomain(deck, {1, 1, 1}, 0);
+  const Solids s = mark_solids(deck, box, "", {});
+  EXPECT_EQ(std::count(s.kind.begin(), s.kind.end(), 0), 0) << "each sphere has the eight sites around it";
+}
+
+TEST(MarkSolids, WhereWallsMeetThatMoveOtherwiseTheEdgeIsAtRest) {
+  Deck deck = test::empty_deck({5, 4, 3});
+  deck.walls[0] = {Double3{0, 0.05, 0}, Double3{0, 0, 0}};
+  deck.walls[1] = {Double3{0.03, 0, 0}, Double3{0.05, 0, 0}};
+  const Subdomain box = subdomain(deck, {1, 1, 1}, 0);
+  const Solids s = mark_solids(deck, box, "", {});
+  const auto velocity = [&](int x, int y) { return s.walls[kind_at(s, box, x, y, 1) - 1]; };
+  EXPECT_EQ(velocity(-1, 2), (Double3{0, 0.05, 0}));
+  EXPECT_EQ(velocity(2, 4), (Double3{0.05, 0, 0}));
+  for (const int x : {-1, 5}) {
+    for (const int y : {-1, 4}) EXPECT_EQ(velocity(x, y), Double3{});
+  }
+}
+
 /// A .npy file in a folder of its own, gone at the end.
 class NumpyFileTest : public testing::Test {
  protected:
@@ -120,6 +175,36 @@ TEST_F(NumpyFileTest, IsReadWithXFastest) {
   EXPECT_EQ(kind_at(s, box, 2, 1, 1), 1);
   EXPECT_EQ(kind_at(s, box, 0, 0, 0), 0);
   EXPECT_EQ(kind_at(s, box, -1, -1, -1), 1) << "the image of the last site";
+}
+
+TEST_F(NumpyFileTest, DamagedHeadersOfAnyLengthAreRefused) {
+  const auto write = [&](char version, const std::string& header) {
+    const auto byte = [&](int k) { return static_cast<char>(header.size() >> (8 * k)); };
+    std::ofstream out(folder_ + "/g.npy", std::ios::binary);
+    out << "\x93NUMPY" << version << '\0' << byte(0) << byte(1);
+    if (version > 1) out << byte(2) << byte(3);
+    out << header << std::string(12, '\0');
+  };
+  const std::string spaces(900000, ' '), brackets(900000, '('), few(60000, ' ');
+  for (const std::string& junk : {spaces, brackets}) {
+    write(2, "{'descr': " + junk);
+    EXPECT_THAT(complaint(), testing::HasSubstr("damaged header"));
+  }
+  write(2, "{'descr': '" + few);
+  EXPECT_THAT(complaint(), testing::HasSubstr("no plain element type"));
+  write(1, "{'descr': '|u1', 'fortran_order': False, 'shape': " + std::string(60000, '('));
+  EXPECT_THAT(complaint(), testing::HasSubstr("has no shape"));
+  write(1, "{'descr': '|u1', 'fortran_order': False, 'shape': (" + few + ")");
+  EXPECT_THAT(complaint(), testing::AllOf(testing::HasSubstr("has the shape"), testing::SizeIs(testing::Lt(500))));
+  write(1, "{'descr': '|u1', 'fortran_order': " + few + "False, 'shape': " + "(2, 2, 3)");
+  EXPECT_EQ(complaint(), "nothing") << "spaces are no damage";
+  write(9, "{'descr': '|u1', 'fortran_order': False, 'shape': (2, 2, 3)");
+  EXPECT_THAT(complaint(), testing::HasSubstr("version 9"));
+}
+
+TEST_F(NumpyFileTest, APipeIsNotWaitedFor) {
+  ASSERT_EQ(mkfifo((folder_ + "/g.npy").c_str(), 0600), 0);
+  EXPECT_THAT(complaint(), testing::HasSubstr("not a file"));
 }
 
 TEST_F(NumpyFileTest, WrongOnesAreRefused) {
