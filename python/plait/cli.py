@@ -118,14 +118,39 @@ def _pairs(settings: list[str]) -> dict[str, str]:
 
 
 @app.command(help="Tell about the MPI and the machine: version, thread level, ABI, cores, caches, what works.")
-def info(ctx: typer.Context, as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> None:
+def info(
+    ctx: typer.Context,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    of_settings: Annotated[bool, typer.Option("--settings", help="The environment variables instead, and their values here.")] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="With --settings: as docs/environment.md has them.")] = False,
+) -> None:
+    mpi = mpis.find(ctx.obj)
+    if as_markdown and (as_json or not of_settings):
+        raise MpiError("--markdown goes with --settings, and without --json")
+    if of_settings:
+        _tell_settings(mpi, as_json, as_markdown)
+        return
     from plait.info import gather, table
 
-    facts = gather(mpis.find(ctx.obj))
+    facts = gather(mpi)
     if as_json:
         print(json.dumps(facts, indent=2))
     else:
         Console().print(table(facts))
+
+
+def _tell_settings(mpi: Mpi, as_json: bool, as_markdown: bool) -> None:
+    from plait import settings
+
+    found = settings.ask(mpi)
+    if as_json:
+        print(json.dumps(found.as_json(), indent=2))
+    elif as_markdown:
+        print(settings.markdown(found.table), end="")
+    else:
+        make_console().print(settings.table(found.table))
+        for line in found.problems:
+            print(line)
 
 
 @app.command(help="Run a deck in every model that fits the machine, in turn, and tell which wins.")

@@ -114,7 +114,7 @@ def command(
     forced = {"OMP_NUM_THREADS": str(threads), **mpi.needs(), **env}
     settings = mpi.settings(job)
     environment = {**settings, **os.environ, **forced}
-    exported = tuple({**settings, **forced})
+    exported = tuple({**settings, **forced, **{name: "" for name in os.environ if name.startswith("PLAIT_")}})
     program = [_resolve(mpi, program[0]), *program[1:]]
     # A shell in front of the program does what only its processes, not the launcher's, are to see.
     script = 'exec "$0" "$@"'

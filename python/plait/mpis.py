@@ -222,9 +222,9 @@ class OpenMpi(Mpi):
             line += [*shell, job.remote_shell, "--host", ",".join(f"{node}:{count}" for node, count in job.nodes)]
             # 5.0.11: UCX finds no device between simulated nodes and one-sided UCX prints errors about it.
             line += ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self,sm" if self.major >= 5 else "tcp,self,vader", "--mca", "osc", "^ucx"]
-            # The environment goes to other nodes by name only.
-            for name in job.exported:
-                line += ["-x", name]
+        # The environment goes to other nodes, a batch job's too, by name only.
+        for name in job.exported:
+            line += ["-x", name]
         return [*line, "-n", str(job.processes), *program]
 
     @property
