@@ -31,10 +31,13 @@ enum class Id : unsigned char {
   openmpi_size,
   openmpi_local_size,
   pmix_rank,
+  pmi_rank,
+  openmpi_rank,
   openmp_threads,
   c_compiler,
   cxx_compiler,
   slurm_nodes,
+  slurm_rank,
   pbs_nodes,
   lsf_hosts,
 };
