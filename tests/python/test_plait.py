@@ -94,8 +94,8 @@ def test_threads_cores_and_environment(built, processes, threads):
     for rank, line in enumerate(lines):
         found = re.fullmatch(rf"rank {rank} node \S+ threads {threads} cpus (\d+) word seen stdin empty", line)
         assert found, line
-        # Its own cores where they suffice, else all of them.
-        assert threads <= int(found[1]) < cores + 1 if processes * threads <= cores else int(found[1]) == cores
+        # Its own share of them where they suffice, else all.
+        assert threads <= int(found[1]) <= cores // processes if processes * threads <= cores else int(found[1]) == cores
 
 
 def test_threads_come_from_the_environment(built):
@@ -143,18 +143,6 @@ def test_output_without_an_end_of_line_and_ruled_lines_come_through(built):
     """2 x 1"""
     done = plait("run", "-n", 2, built / "ends", "prompt")
     assert done.stdout == "-" * 72 + "\n=====\n\nname? "
-
-
-def test_signal_is_named_in_one_line(built):
-    """2 x 1"""
-    done = plait("run", "-n", 2, built / "ends", "signal", 1, status=None)
-    assert done.returncode != 0
-    assert done.stdout == ""
-    # MPICH's launcher, in one run of ten, names the other process, which wrote to it when it had begun to end the job.
-    other = f"was ended by signal {int(signal.SIGPIPE)} (Broken pipe)"
-    if not (MPI.name in ("mpich", "system") and other in done.stderr):
-        other = f"was ended by signal {int(signal.SIGILL)} (Illegal instruction)"
-    one_line(done, other)
 
 
 def test_abort_has_its_code(built, hosts):
