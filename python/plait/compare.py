@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import json
 import os
 import sys
@@ -22,6 +21,7 @@ from rich.progress_bar import ProgressBar
 from rich.text import Text
 
 from plait import launch, plan, results, store
+from plait.guess import did_you_mean, nearest
 from plait.mpis import Mpi, MpiError
 from plait.report import make as make_report
 from plait.results import Row
@@ -50,7 +50,7 @@ def compare(
 
     Writes compare.json, compare.png, velocity.png and the fields into `out`; `settings` are key=value lines that
     replace the deck's. Returns the exit status: 0; 1 where something went wrong (one line on stderr tells what) or
-    the digests differ; 130 when interrupted. What was measured by then is in compare.json.
+    the digests differ; 2 where nothing could be begun; 130 when interrupted. What was measured by then is in compare.json.
     """
     job = None
     try:
@@ -58,11 +58,11 @@ def compare(
         status = job.run()
     except (CompareError, MpiError, OSError) as error:
         _complain(str(error))
-        status = 1
+        status = 1 if job else 2
     except KeyboardInterrupt:
         _complain("interrupted")
         status = 130
-    if job and status and any(row.samples for row in job.rows):
+    if job and status and job.json in job.written:
         print(f"plait compare: what was measured until then is in {job.json}", file=sys.stderr)
     return status
 
@@ -75,16 +75,14 @@ def prepare(deck: Path, mpi: Mpi, out: Path, minutes: float, models: list[str] |
     """Checks all that can be checked before anything runs."""
     for model in models or []:
         if model not in plan.MODELS:
-            near = difflib.get_close_matches(model, plan.MODELS, 1, 0.3)
-            raise CompareError(
-                f"there is no model '{model}'{f'; did you mean {near[0]}?' if near else ''} (there are {', '.join(plan.MODELS)})"
-            )
+            raise CompareError(f"there is no model '{model}'{did_you_mean(model, plan.MODELS)} (there are {', '.join(plan.MODELS)})")
     if minutes <= 0 or repeats < 1:
         raise CompareError(f"minutes must be more than 0 and repeats at least 1, not {minutes:g} and {repeats}")
     content = read_deck(deck, settings)
     program = mpi.build / "bin" / "plait-lbm"
     if not program.exists():
         raise CompareError(f"plait-lbm is not built for this MPI yet; type: make MPI={mpi.name} build")
+    check_deck(mpi, program, deck, settings)
     prepare_folder(out)
     _, cores = launch.usable_cores()
     rows = plan.shapes(cores, models or plan.MODELS)
@@ -96,8 +94,11 @@ def read_deck(deck: Path, settings: Sequence[str]) -> dict:
     try:
         content = tomllib.loads(deck.read_text())
     except FileNotFoundError:
-        near = difflib.get_close_matches(deck.name, [path.name for path in deck.parent.glob("*.toml")], 1, 0.3)
-        raise CompareError(f"there is no deck {deck}{f'; did you mean {deck.parent / near[0]}?' if near else ''}") from None
+        # Compared without .toml, which all have in common.
+        decks = {path.stem: path for path in deck.parent.glob("*.toml")}
+        near = nearest(deck.stem, decks)
+        guess = f"; did you mean {decks[near]}?" if near else ""
+        raise CompareError(f"there is no deck {deck}{guess}") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise CompareError(f"the deck {deck} cannot be read: {error}") from None
     for setting in settings:
@@ -107,6 +108,15 @@ def read_deck(deck: Path, settings: Sequence[str]) -> dict:
             raise CompareError(f"the setting {setting} must be key=value in TOML: {error}") from None
         _merge(content, change)
     return content
+
+
+def check_deck(mpi: Mpi, program: Path, deck: Path, settings: Sequence[str]) -> None:
+    """What plait-lbm itself says of the deck, before a model is blamed for it."""
+    line = [str(program), str(deck), "--check", *(word for setting in settings for word in ("--set", setting))]
+    done = launch.run(mpi, line, 1, 1, timeout=60, capture=True)
+    if done.returncode:
+        said = done.stderr.strip().splitlines() or [f"plait-lbm ended with status {done.returncode}"]
+        raise CompareError(said[0].removeprefix("plait-lbm: "))
 
 
 def _merge(into: dict, change: dict) -> None:
@@ -304,6 +314,8 @@ class Comparison:
     def report(self) -> None:
         """Table, sentences and pictures of what there is: also after an error or an interrupt."""
         if not any(row.samples for row in self.rows):
+            self.keep_short_runs()
+        if not any(row.samples for row in self.rows):
             return
         self.write_json()
         self.written = [self.json]
@@ -328,6 +340,14 @@ class Comparison:
             say(f"The report: {make_report([self.out])}", highlight=False, soft_wrap=True)
         except store.StoreError as error:
             say(f"No report: {error}", highlight=False, soft_wrap=True)
+
+    def keep_short_runs(self) -> None:
+        """They are all there is where the time ends before the first round."""
+        for row in self.rows:
+            if row.calibration:
+                row.samples = [row.calibration]
+        self.steps = CALIBRATION_STEPS
+        self.notes.append(f"There was no time for more than the short runs of {CALIBRATION_STEPS} steps.")
 
     def tell_flow(self) -> None:
         end = f"{'steady after' if self.flow['steady'] else 'after'} {self.flow['steps']} steps"

@@ -97,6 +97,9 @@ def _wait(mpi: Mpi, program: str, launcher: subprocess.Popen, marker: str, timeo
         err.say(f"plait run: {program} took longer than {timeout:g} s and was ended")
     elif code:
         code = _explain(mpi, program, code if code > 0 else 128 - code, out, err)
+    if failure := out.failure or err.failure:
+        code = code or 1
+        err.say(f"plait run: what {program} wrote could not be handed on: {failure.strerror}")
     return CompletedRun(code, out.text(), err.text())
 
 
@@ -356,6 +359,7 @@ class _Stream:
 
     def __init__(self, source, target, noise: tuple[Noise, ...]) -> None:
         self.wrote = False
+        self.failure: OSError | None = None  # why not all could be handed on
         self._muted = False
         self._filter = _Filter(noise)
         self._kept: list[bytes] = []
@@ -376,8 +380,10 @@ class _Stream:
             self.wrote = True
             try:
                 self._put(data)
-            except BrokenPipeError:  # our reader has seen enough; the job may still have files to write
+            except OSError as error:  # the job may still have files to write
                 self.mute()
+                if not isinstance(error, BrokenPipeError):  # our reader has seen enough
+                    self.failure = error
 
     def close(self) -> None:
         # Whoever still holds the pipe after the launcher's end has nothing to say.
@@ -385,7 +391,8 @@ class _Stream:
         self._pass(self._filter.flush())
 
     def say(self, line: str) -> None:
-        self._put(line.encode() + b"\n")
+        with contextlib.suppress(OSError):
+            self._put(line.encode() + b"\n")
 
     def text(self) -> str:
         return b"".join(self._kept).decode(errors="replace")

