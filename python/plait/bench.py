@@ -20,6 +20,7 @@ from rich.table import Table
 
 from plait import catalogue, launch, results, store
 from plait.catalogue import BenchError, Choice, Job
+from plait.files import FileError
 from plait.mpis import ROOT, Mpi
 from plait.store import StoreError
 
@@ -98,8 +99,9 @@ class Run:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             results.write_json(plan, path)
-        except OSError as error:
-            raise BenchError(f"the folder {self.folder} cannot be written to: {error.strerror}; choose another with --out") from None
+        except (OSError, FileError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise BenchError(f"the folder {self.folder} cannot be written to: {reason}; choose another with --out") from None
 
     def _path(self, job: Job) -> Path:
         return self.folder / f"{job.key}.json"

@@ -18,6 +18,7 @@ from typer._click.exceptions import NoArgsIsHelpError, NoSuchOption, UsageError
 
 from plait import launch, mpis
 from plait.catalogue import BenchError
+from plait.files import FileError
 from plait.guess import did_you_mean
 from plait.mpis import Mpi, MpiError
 from plait.results import make_console
@@ -66,7 +67,7 @@ def main() -> None:
         sys.exit(0)
     except UsageError as error:
         _fail(_in_one_line(error), 2)
-    except (MpiError, BenchError, StoreError) as error:
+    except (MpiError, BenchError, FileError, StoreError) as error:
         _fail(str(error), 2)
     except typer.Abort:
         sys.exit(128 + signal.SIGINT)

@@ -21,6 +21,7 @@ from rich.progress_bar import ProgressBar
 from rich.text import Text
 
 from plait import launch, plan, results, store
+from plait.files import FileError
 from plait.guess import did_you_mean, nearest
 from plait.mpis import Mpi, MpiError
 from plait.report import make as make_report
@@ -56,7 +57,7 @@ def compare(
     try:
         job = prepare(deck, mpi, out, minutes, models, repeats, settings or [])
         status = job.run()
-    except (CompareError, MpiError, OSError) as error:
+    except (CompareError, FileError, MpiError, OSError) as error:
         _complain(str(error))
         status = 1 if job else 2
     except KeyboardInterrupt:
@@ -250,7 +251,11 @@ class Comparison:
             # Not by --steps: the flow may still be found steady before.
             options += ["--set", f"run.steps={fitting}"]
         self.show(f"the whole flow: {row.label}, at most {min(wanted, fitting)} steps")
-        self.flow = self.launch(row, options, self.left)
+        try:
+            self.flow = self.launch(row, options, self.left)
+        finally:
+            for left in self.out.glob("*.vti.partial"):  # plait-lbm's, where it could not end them
+                left.unlink(missing_ok=True)
         if self.flow is None:
             raise CompareError("the whole flow did not fit the time that was left; give it more with --minutes")
         if not self.flow["steady"] and self.content.get("run", {}).get("steady"):
@@ -319,8 +324,11 @@ class Comparison:
             return
         self.write_json()
         self.written = [self.json]
-        self.draw()
         say = self.console.print
+        try:
+            self.draw()
+        except FileError as error:  # what was measured is shown all the same
+            say(f"No picture: {error}", highlight=False, soft_wrap=True)
         say(results.table(self.rows))
         if any(row.samples and row.oversubscribed for row in self.rows):
             say("oversubscribed: more threads than cores. It shows what a model's halo exchange costs between processes,")
@@ -338,7 +346,7 @@ class Comparison:
         # Other results that lie in the folder are no reason to fail now.
         try:
             say(f"The report: {make_report([self.out])}", highlight=False, soft_wrap=True)
-        except store.StoreError as error:
+        except (FileError, store.StoreError) as error:
             say(f"No report: {error}", highlight=False, soft_wrap=True)
 
     def keep_short_runs(self) -> None:

@@ -16,6 +16,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from plait.files import replacing
+
 NARROWEST = 120
 PARTS = ("compute", "pack", "wait", "unpack")
 TIMES = ("step_ms", "halo_ms", *(f"{part}_ms" for part in PARTS))
@@ -184,7 +186,5 @@ def make_console() -> Console:
 
 
 def write_json(content: dict, path: Path) -> None:
-    """In one step: what was there stays whole until the new file is."""
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(json.dumps(content, indent=2, default=str) + "\n")
-    partial.replace(path)
+    with replacing(path) as partial:
+        partial.write_text(json.dumps(content, indent=2, default=str) + "\n")
