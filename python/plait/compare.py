@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from rich.columns import Columns
 from rich.console import Console
-from rich.progress import Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
-from rich.progress_bar import ProgressBar
-from rich.text import Text
 
-from plait import launch, plan, results, store
+from plait import launch, leftovers, plan, results, store
 from plait.files import FileError
 from plait.guess import did_you_mean, nearest
 from plait.mpis import Mpi, MpiError
+from plait.progress import Pace, clock, progress
 from plait.report import make as make_report
 from plait.results import Row
 
@@ -181,7 +177,8 @@ class Comparison:
     def run(self) -> int:
         self.console.print(f"[bold]{self.title}[/]: {self.deck.name} with {self.mpi.name} on {self.cores} cores", highlight=False)
         try:
-            with progress(self.console, self.start, self.seconds) as self.show:
+            pace = Pace(lambda: (time.monotonic() - self.start) / self.seconds, lambda: f"at most {clock(self.left)} left")
+            with progress(self.console, self.start, pace) as self.show:
                 self.calibrate()
                 self.measure()
                 differing = results.differing(self.rows)
@@ -264,8 +261,8 @@ class Comparison:
 
     def launch(self, row: Row, options: list[str], timeout: float) -> dict | None:
         """plait-lbm's report, or None where the run took too long."""
-        with tempfile.TemporaryDirectory(prefix="plait-compare-") as folder:
-            report = Path(folder) / "report.json"
+        with leftovers.scratch() as folder:
+            report = folder / "report.json"
             line = [str(self.program), str(self.deck), "--model", row.model, "--json", str(report)]
             for setting in self.settings:
                 line += ["--set", setting]
@@ -378,33 +375,3 @@ class Comparison:
             picture = self.out / "velocity.png"
             pictures.draw_slice(fields, self.title, picture)
             self.written += [picture, fields]
-
-
-# ---- what the user sees meanwhile
-
-
-@contextlib.contextmanager
-def progress(console: Console, start: float, seconds: float) -> Iterator[Callable[[str], None]]:
-    """On a terminal a bar of the time that has passed, elsewhere a line per run. Gives the function that tells what runs."""
-    if not console.is_terminal:
-        yield lambda text: console.print(f"{time.monotonic() - start:4.0f} s  {text}", highlight=False)
-        return
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), _Clock(start, seconds))
-    # Once a second: the drawing takes its time from the cores that are measured.
-    with Progress(*columns, console=console, refresh_per_second=1, transient=True) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda text: bar.update(task, description=text)
-
-
-class _Clock(ProgressColumn):
-    """Time passed, as a bar, and the most that is left."""
-
-    def __init__(self, start: float, seconds: float) -> None:
-        super().__init__()
-        self.start, self.seconds = start, seconds
-
-    def render(self, task: Task):
-        passed = time.monotonic() - self.start
-        left = max(0, round(self.seconds - passed))
-        bar = ProgressBar(self.seconds, min(passed, self.seconds), width=30)
-        return Columns([bar, Text(f"at most {left // 60}:{left % 60:02d} left")])

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from plait import built, feed, leftovers
+from plait.machine import usable_cores
 from plait.mpis import ROOT, Job, Mpi, MpiError, Noise
 
 TIMED_OUT = 124
@@ -147,16 +148,6 @@ def command(
     program = ["/bin/sh", "-c", script + 'exec "$0" "$@"', *program]
     line = mpi.launch(replace(job, exported=exported), program)
     return [*_sandbox(mpi, hosts), *line] if hosts > 1 else line, environment
-
-
-def usable_cores() -> tuple[int, int]:
-    """How many hardware threads, and how many cores, this process may use."""
-    cpus = os.sched_getaffinity(0)
-    cores = set()
-    for cpu in cpus:
-        siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
-        cores.add(siblings.read_text() if siblings.exists() else cpu)
-    return len(cpus), len(cores)
 
 
 def allocated_nodes() -> int:
