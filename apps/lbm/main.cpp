@@ -38,7 +38,7 @@ struct Options {
   std::string deck, model, json, output, restart, grid;
   std::vector<std::string> settings;
   long steps = 0;
-  bool no_output = false, no_limit = false, quiet = false, version = false;
+  bool no_output = false, no_limit = false, check = false, quiet = false, version = false;
 };
 
 void describe(CLI::App& app, Options& o) {
@@ -59,6 +59,7 @@ void describe(CLI::App& app, Options& o) {
   app.add_option("--output", o.output, "Folder for fields and checkpoints, in place of the deck's");
   app.add_option("--restart", o.restart, "Go on from this checkpoint");
   app.add_flag("--no-output", o.no_output, "Write no fields and no checkpoints");
+  app.add_flag("--check", o.check, "Say what is wrong with the deck, and simulate nothing");
   app.add_flag("--no-limit", o.no_limit, "Do not measure the memory's limit");
   app.add_flag("--quiet", o.quiet, "Print nothing but errors");
 }
@@ -408,6 +409,7 @@ void prepare_results(const std::string& file, MPI_Comm comm) {
 /// The whole run, by every rank of `comm` with so many threads and so much memory.
 void simulate(const Options& o, const ModelInfo& model, MPI_Comm comm, int threads, double memory) {
   const Setup setup = set_up(o, model, comm, threads, memory);
+  if (o.check) return;
   const Deck& deck = setup.deck;
   const bool writes = !o.no_output && (deck.fields || deck.fields_every || deck.checkpoint_every);
   int by_threads = 0;

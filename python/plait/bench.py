@@ -6,21 +6,19 @@ import json
 import os
 import shlex
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 from rich.table import Table
 
-from plait import catalogue, launch, results, store
+from plait import catalogue, launch, leftovers, results, store
 from plait.catalogue import BenchError, Choice, Job
+from plait.files import FileError
 from plait.mpis import ROOT, Mpi
+from plait.progress import Pace, clock, progress
 from plait.store import StoreError
 
 LONGEST = 240  # seconds that one job may take
@@ -98,8 +96,9 @@ class Run:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             results.write_json(plan, path)
-        except OSError as error:
-            raise BenchError(f"the folder {self.folder} cannot be written to: {error.strerror}; choose another with --out") from None
+        except (OSError, FileError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise BenchError(f"the folder {self.folder} cannot be written to: {reason}; choose another with --out") from None
 
     def _path(self, job: Job) -> Path:
         return self.folder / f"{job.key}.json"
@@ -110,12 +109,21 @@ class Run:
         if len(left) < len(self.jobs):
             say(f"{len(self.jobs) - len(left)} of {len(self.jobs)} jobs are measured already in {self.folder}", highlight=False)
         done = 0
+        start = time.monotonic()
+        expected = sum(job.expected for job in left)
+        behind = 0.0  # seconds that the jobs done so far were expected to take
+
+        def seconds_left() -> float:
+            # Estimates are too short or too long by a factor that the jobs done so far tell.
+            return (time.monotonic() - start + 5) / (behind + 5) * (expected - behind)
+
+        pace = Pace(lambda: behind / max(expected, 1e-9), lambda: f"about {clock(seconds_left())} left")
         try:
-            with progress(self.console, left) as (begin, end):
+            with progress(self.console, start, pace, lines_tell_left=True) as show:
                 for job in left:
-                    begin(job)
+                    show(job.key)
                     self._measure(job)
-                    end(job)
+                    behind += job.expected
                     done += 1
         except KeyboardInterrupt:
             print(f"plait bench: interrupted; the same command goes on with the {len(left) - done} jobs that are left", file=sys.stderr)
@@ -132,8 +140,8 @@ class Run:
         if shape.hosts > 1 and self.no_nodes:
             self._write(job, began, load, {"skipped": {f"{shape.hosts} nodes": self.no_nodes}})
             return
-        with tempfile.TemporaryDirectory(prefix="plait-bench-") as scratch:
-            written = Path(scratch) / "report.json"
+        with leftovers.scratch() as scratch:
+            written = scratch / "report.json"
             words = [str(self.mpi.build / "bin" / _program(job)), *job.arguments, "--json" if job.benchmark.program else "-o", str(written)]
             words = [str(ROOT / word) if word.startswith("decks/") else word for word in words]
             ended = launch.run(self.mpi, words, shape.processes, shape.threads, hosts=shape.hosts, timeout=LONGEST, capture=True)
@@ -193,44 +201,3 @@ def _of_lbm(job: Job, report: dict, cores: int) -> dict:
         for quantity, key in (("halo", "halo_ms"), ("step", "step_ms"))
     ]
     return {**report, "points": [point for point in points if point["samples"]]}
-
-
-@contextmanager
-def progress(console: Console, jobs: list[Job]) -> Iterator[tuple[Callable[[Job], None], Callable[[Job], None]]]:
-    """Tells which job runs and how long all will take: a bar on a terminal, elsewhere a line a job. Gives what to call at a
-    job's begin and end."""
-    start = time.monotonic()
-    expected = sum(job.expected for job in jobs)
-    done = 0.0
-
-    def left() -> str:
-        # Estimates are too short or too long by a factor that the jobs done so far tell.
-        pace = (time.monotonic() - start + 5) / (done + 5)
-        seconds = round(pace * (expected - done))
-        return f"{seconds // 60}:{seconds % 60:02d} left"
-
-    if not console.is_terminal:
-
-        def tell(job: Job) -> None:
-            console.print(f"{time.monotonic() - start:4.0f} s  {job.key}, about {left()}", highlight=False)
-
-        def count(job: Job) -> None:
-            nonlocal done
-            done += job.expected
-
-        yield tell, count
-        return
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[left]}"))
-    # Once a second: the drawing takes its time from the cores that are measured.
-    with Progress(*columns, console=console, refresh_per_second=1, transient=True) as bar:
-        task = bar.add_task("", total=expected, left="")
-
-        def begin(job: Job) -> None:
-            bar.update(task, description=job.key, left=f"about {left()}")
-
-        def end(job: Job) -> None:
-            nonlocal done
-            done += job.expected
-            bar.update(task, completed=done, left=f"about {left()}")
-
-        yield begin, end

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from plait import plan
+from plait.guess import did_you_mean
 
 
 class BenchError(Exception):
@@ -343,9 +343,6 @@ def find(names: Iterable[str]) -> list[Benchmark]:
     for name in names:
         chosen = [b for b in ALL if name in (b.name, b.group)]
         if not chosen:
-            near = difflib.get_close_matches(name, BY_NAME, 1, 0.3)
-            raise BenchError(
-                f"there is no benchmark '{name}'{f'; did you mean {near[0]}?' if near else ''} (plait bench --list has them all)"
-            )
+            raise BenchError(f"there is no benchmark '{name}'{did_you_mean(name, BY_NAME)} (plait bench --list has them all)")
         found += [b for b in chosen if b not in found]
     return found or list(ALL)

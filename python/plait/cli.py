@@ -8,13 +8,18 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
 
+# Pinned: typer 0.29 has its own click and hands these on under no other name.
+from typer._click.exceptions import NoArgsIsHelpError, NoSuchOption, UsageError
+
 from plait import launch, mpis
 from plait.catalogue import BenchError
+from plait.files import FileError
+from plait.guess import did_you_mean
 from plait.mpis import Mpi, MpiError
 from plait.results import make_console
 from plait.store import StoreError
@@ -31,15 +36,23 @@ app = typer.Typer(
 THEIRS = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def choose(
     ctx: typer.Context,
     mpi: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="mpich, openmpi, impi or system [dim](default: $PLAIT_MPI, else system, else mpich)[/]"),
     ] = None,
+    version: Annotated[bool, typer.Option("--version", help="Tell the versions of plait and of libplait.")] = False,
 ) -> None:
     ctx.obj = mpi
+    if version:
+        from plait.version import versions
+
+        print(versions(mpis.find(mpi, install=False)))
+        raise typer.Exit
+    if ctx.invoked_subcommand is None:
+        raise UsageError("missing command (plait --help has them all)")
 
 
 def main() -> None:
@@ -47,10 +60,43 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     signal.signal(signal.SIGHUP, lambda *_: sys.exit(128 + signal.SIGHUP))
     try:
-        app(prog_name="plait")
-    except (MpiError, BenchError, StoreError) as error:
-        print(f"plait: {error}", file=sys.stderr)
-        sys.exit(2)
+        status = app(prog_name="plait", standalone_mode=False)
+        sys.stdout.flush()
+    except NoArgsIsHelpError as help_:
+        print(help_.format_message())
+        sys.exit(0)
+    except UsageError as error:
+        _fail(_in_one_line(error), 2)
+    except (MpiError, BenchError, FileError, StoreError) as error:
+        _fail(str(error), 2)
+    except typer.Abort:
+        sys.exit(128 + signal.SIGINT)
+    except BrokenPipeError:  # our reader has seen enough
+        _forget_output()
+        sys.exit(128 + signal.SIGPIPE)
+    except OSError as error:
+        _forget_output()
+        _fail(f"{f'{error.filename}: ' if error.filename else 'output: '}{error.strerror}", 1)
+    sys.exit(status or 0)
+
+
+def _fail(line: str, status: int) -> NoReturn:
+    print(f"plait: {' '.join(line.split())}", file=sys.stderr)
+    sys.exit(status)
+
+
+def _forget_output() -> None:
+    """What could not be written is not to be tried again at the interpreter's end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _in_one_line(error: UsageError) -> str:
+    """In the words of plait's other messages."""
+    if isinstance(error, NoSuchOption):
+        known = [name for option in error.ctx.command.params for name in option.opts] if error.ctx else []
+        return f"there is no option '{error.option_name}'{did_you_mean(error.option_name, known)}"
+    said = error.format_message()
+    return (said[:1].lower() + said[1:]).rstrip(".")
 
 
 @app.command("cc", context_settings={**THEIRS, "help_option_names": []}, help="Compile a C program against the chosen MPI.")
@@ -90,6 +136,8 @@ def run(
     preload: Annotated[bool, typer.Option("--preload", help="Put libplait in front of the MPI of a program not linked with it.")] = False,
     dry: Annotated[bool, typer.Option("--show", help="Print the launch line instead.")] = False,
 ) -> None:
+    if program[0].startswith("-"):
+        raise NoSuchOption(program[0].partition("=")[0], ctx=ctx)
     settings = _pairs(env or [])
     if threads is None:
         given = os.environ.get("OMP_NUM_THREADS", "1")
@@ -118,14 +166,39 @@ def _pairs(settings: list[str]) -> dict[str, str]:
 
 
 @app.command(help="Tell about the MPI and the machine: version, thread level, ABI, cores, caches, what works.")
-def info(ctx: typer.Context, as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> None:
+def info(
+    ctx: typer.Context,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    of_settings: Annotated[bool, typer.Option("--settings", help="The environment variables instead, and their values here.")] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="With --settings: as docs/environment.md has them.")] = False,
+) -> None:
+    mpi = mpis.find(ctx.obj)
+    if as_markdown and (as_json or not of_settings):
+        raise MpiError("--markdown goes with --settings, and without --json")
+    if of_settings:
+        _tell_settings(mpi, as_json, as_markdown)
+        return
     from plait.info import gather, table
 
-    facts = gather(mpis.find(ctx.obj))
+    facts = gather(mpi)
     if as_json:
         print(json.dumps(facts, indent=2))
     else:
         Console().print(table(facts))
+
+
+def _tell_settings(mpi: Mpi, as_json: bool, as_markdown: bool) -> None:
+    from plait import settings
+
+    found = settings.ask(mpi)
+    if as_json:
+        print(json.dumps(found.as_json(), indent=2))
+    elif as_markdown:
+        print(settings.markdown(found.table), end="")
+    else:
+        make_console().print(settings.table(found.table))
+        for line in found.problems:
+            print(line)
 
 
 @app.command(help="Run a deck in every model that fits the machine, in turn, and tell which wins.")

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
-import difflib
 import json
 import os
 import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from rich.columns import Columns
 from rich.console import Console
-from rich.progress import Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
-from rich.progress_bar import ProgressBar
-from rich.text import Text
 
-from plait import launch, plan, results, store
+from plait import launch, leftovers, plan, results, store
+from plait.files import FileError
+from plait.guess import did_you_mean, nearest
 from plait.mpis import Mpi, MpiError
+from plait.progress import Pace, clock, progress
 from plait.report import make as make_report
 from plait.results import Row
 
@@ -50,19 +47,19 @@ def compare(
 
     Writes compare.json, compare.png, velocity.png and the fields into `out`; `settings` are key=value lines that
     replace the deck's. Returns the exit status: 0; 1 where something went wrong (one line on stderr tells what) or
-    the digests differ; 130 when interrupted. What was measured by then is in compare.json.
+    the digests differ; 2 where nothing could be begun; 130 when interrupted. What was measured by then is in compare.json.
     """
     job = None
     try:
         job = prepare(deck, mpi, out, minutes, models, repeats, settings or [])
         status = job.run()
-    except (CompareError, MpiError, OSError) as error:
+    except (CompareError, FileError, MpiError, OSError) as error:
         _complain(str(error))
-        status = 1
+        status = 1 if job else 2
     except KeyboardInterrupt:
         _complain("interrupted")
         status = 130
-    if job and status and any(row.samples for row in job.rows):
+    if job and status and job.json in job.written:
         print(f"plait compare: what was measured until then is in {job.json}", file=sys.stderr)
     return status
 
@@ -75,16 +72,14 @@ def prepare(deck: Path, mpi: Mpi, out: Path, minutes: float, models: list[str] |
     """Checks all that can be checked before anything runs."""
     for model in models or []:
         if model not in plan.MODELS:
-            near = difflib.get_close_matches(model, plan.MODELS, 1, 0.3)
-            raise CompareError(
-                f"there is no model '{model}'{f'; did you mean {near[0]}?' if near else ''} (there are {', '.join(plan.MODELS)})"
-            )
+            raise CompareError(f"there is no model '{model}'{did_you_mean(model, plan.MODELS)} (there are {', '.join(plan.MODELS)})")
     if minutes <= 0 or repeats < 1:
         raise CompareError(f"minutes must be more than 0 and repeats at least 1, not {minutes:g} and {repeats}")
     content = read_deck(deck, settings)
     program = mpi.build / "bin" / "plait-lbm"
     if not program.exists():
         raise CompareError(f"plait-lbm is not built for this MPI yet; type: make MPI={mpi.name} build")
+    check_deck(mpi, program, deck, settings)
     prepare_folder(out)
     _, cores = launch.usable_cores()
     rows = plan.shapes(cores, models or plan.MODELS)
@@ -96,8 +91,11 @@ def read_deck(deck: Path, settings: Sequence[str]) -> dict:
     try:
         content = tomllib.loads(deck.read_text())
     except FileNotFoundError:
-        near = difflib.get_close_matches(deck.name, [path.name for path in deck.parent.glob("*.toml")], 1, 0.3)
-        raise CompareError(f"there is no deck {deck}{f'; did you mean {deck.parent / near[0]}?' if near else ''}") from None
+        # Compared without .toml, which all have in common.
+        decks = {path.stem: path for path in deck.parent.glob("*.toml")}
+        near = nearest(deck.stem, decks)
+        guess = f"; did you mean {decks[near]}?" if near else ""
+        raise CompareError(f"there is no deck {deck}{guess}") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise CompareError(f"the deck {deck} cannot be read: {error}") from None
     for setting in settings:
@@ -107,6 +105,15 @@ def read_deck(deck: Path, settings: Sequence[str]) -> dict:
             raise CompareError(f"the setting {setting} must be key=value in TOML: {error}") from None
         _merge(content, change)
     return content
+
+
+def check_deck(mpi: Mpi, program: Path, deck: Path, settings: Sequence[str]) -> None:
+    """What plait-lbm itself says of the deck, before a model is blamed for it."""
+    line = [str(program), str(deck), "--check", *(word for setting in settings for word in ("--set", setting))]
+    done = launch.run(mpi, line, 1, 1, timeout=60, capture=True)
+    if done.returncode:
+        said = done.stderr.strip().splitlines() or [f"plait-lbm ended with status {done.returncode}"]
+        raise CompareError(said[0].removeprefix("plait-lbm: "))
 
 
 def _merge(into: dict, change: dict) -> None:
@@ -170,7 +177,8 @@ class Comparison:
     def run(self) -> int:
         self.console.print(f"[bold]{self.title}[/]: {self.deck.name} with {self.mpi.name} on {self.cores} cores", highlight=False)
         try:
-            with progress(self.console, self.start, self.seconds) as self.show:
+            pace = Pace(lambda: (time.monotonic() - self.start) / self.seconds, lambda: f"at most {clock(self.left)} left")
+            with progress(self.console, self.start, pace) as self.show:
                 self.calibrate()
                 self.measure()
                 differing = results.differing(self.rows)
@@ -240,7 +248,11 @@ class Comparison:
             # Not by --steps: the flow may still be found steady before.
             options += ["--set", f"run.steps={fitting}"]
         self.show(f"the whole flow: {row.label}, at most {min(wanted, fitting)} steps")
-        self.flow = self.launch(row, options, self.left)
+        try:
+            self.flow = self.launch(row, options, self.left)
+        finally:
+            for left in self.out.glob("*.vti.partial"):  # plait-lbm's, where it could not end them
+                left.unlink(missing_ok=True)
         if self.flow is None:
             raise CompareError("the whole flow did not fit the time that was left; give it more with --minutes")
         if not self.flow["steady"] and self.content.get("run", {}).get("steady"):
@@ -249,8 +261,8 @@ class Comparison:
 
     def launch(self, row: Row, options: list[str], timeout: float) -> dict | None:
         """plait-lbm's report, or None where the run took too long."""
-        with tempfile.TemporaryDirectory(prefix="plait-compare-") as folder:
-            report = Path(folder) / "report.json"
+        with leftovers.scratch() as folder:
+            report = folder / "report.json"
             line = [str(self.program), str(self.deck), "--model", row.model, "--json", str(report)]
             for setting in self.settings:
                 line += ["--set", setting]
@@ -304,11 +316,16 @@ class Comparison:
     def report(self) -> None:
         """Table, sentences and pictures of what there is: also after an error or an interrupt."""
         if not any(row.samples for row in self.rows):
+            self.keep_short_runs()
+        if not any(row.samples for row in self.rows):
             return
         self.write_json()
         self.written = [self.json]
-        self.draw()
         say = self.console.print
+        try:
+            self.draw()
+        except FileError as error:  # what was measured is shown all the same
+            say(f"No picture: {error}", highlight=False, soft_wrap=True)
         say(results.table(self.rows))
         if any(row.samples and row.oversubscribed for row in self.rows):
             say("oversubscribed: more threads than cores. It shows what a model's halo exchange costs between processes,")
@@ -326,8 +343,16 @@ class Comparison:
         # Other results that lie in the folder are no reason to fail now.
         try:
             say(f"The report: {make_report([self.out])}", highlight=False, soft_wrap=True)
-        except store.StoreError as error:
+        except (FileError, store.StoreError) as error:
             say(f"No report: {error}", highlight=False, soft_wrap=True)
+
+    def keep_short_runs(self) -> None:
+        """They are all there is where the time ends before the first round."""
+        for row in self.rows:
+            if row.calibration:
+                row.samples = [row.calibration]
+        self.steps = CALIBRATION_STEPS
+        self.notes.append(f"There was no time for more than the short runs of {CALIBRATION_STEPS} steps.")
 
     def tell_flow(self) -> None:
         end = f"{'steady after' if self.flow['steady'] else 'after'} {self.flow['steps']} steps"
@@ -350,33 +375,3 @@ class Comparison:
             picture = self.out / "velocity.png"
             pictures.draw_slice(fields, self.title, picture)
             self.written += [picture, fields]
-
-
-# ---- what the user sees meanwhile
-
-
-@contextlib.contextmanager
-def progress(console: Console, start: float, seconds: float) -> Iterator[Callable[[str], None]]:
-    """On a terminal a bar of the time that has passed, elsewhere a line per run. Gives the function that tells what runs."""
-    if not console.is_terminal:
-        yield lambda text: console.print(f"{time.monotonic() - start:4.0f} s  {text}", highlight=False)
-        return
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), _Clock(start, seconds))
-    # Once a second: the drawing takes its time from the cores that are measured.
-    with Progress(*columns, console=console, refresh_per_second=1, transient=True) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda text: bar.update(task, description=text)
-
-
-class _Clock(ProgressColumn):
-    """Time passed, as a bar, and the most that is left."""
-
-    def __init__(self, start: float, seconds: float) -> None:
-        super().__init__()
-        self.start, self.seconds = start, seconds
-
-    def render(self, task: Task):
-        passed = time.monotonic() - self.start
-        left = max(0, round(self.seconds - passed))
-        bar = ProgressBar(self.seconds, min(passed, self.seconds), width=30)
-        return Columns([bar, Text(f"at most {left // 60}:{left % 60:02d} left")])

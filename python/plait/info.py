@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import platform
-import re
 import subprocess
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
-from plait import launch
+from plait import launch, leftovers, machine
 from plait.mpis import ROOT, Mpi, MpiError
-
-CPU = Path("/sys/devices/system/cpu")
 
 
 def gather(mpi: Mpi) -> dict[str, Any]:
@@ -31,7 +25,7 @@ def gather(mpi: Mpi) -> dict[str, Any]:
             "abi": mpi.has_header("mpi_abi.h"),
             "launcher": mpi.mpiexec,
         },
-        "machine": machine(),
+        "machine": _facts(),
         "works": {
             "process_vm_readv": tried["process_vm_readv"],
             "shared_windows": tried["shared_windows"],
@@ -40,39 +34,23 @@ def gather(mpi: Mpi) -> dict[str, Any]:
     }
 
 
-def machine() -> dict[str, Any]:
+def _facts() -> dict[str, Any]:
     threads, cores = launch.usable_cores()
-    memory = re.search(r"MemTotal:\s+(\d+) kB", Path("/proc/meminfo").read_text())
     return {
-        "cpu": _cpu_name(),
+        "cpu": machine.processor(),
         "usable_threads": threads,
         "usable_cores": cores,
-        "caches": _caches(),
-        "numa_nodes": len(list(Path("/sys/devices/system/node").glob("node[0-9]*"))) or 1,
-        "memory_gib": round(int(memory[1]) / 2**20, 1) if memory else None,
+        "caches": machine.caches(),
+        "numa_nodes": len(list(machine.NODES.glob("node[0-9]*"))) or 1,
+        "memory_gib": round(machine.memory() / 2**30, 1),
         "kernel": platform.release(),
     }
 
 
-def _cpu_name() -> str:
-    found = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-    return found[1] if found else platform.machine()
-
-
-def _caches() -> list[dict[str, Any]]:
-    caches = []
-    first = min(os.sched_getaffinity(0))
-    for index in sorted((CPU / f"cpu{first}/cache").glob("index*")):
-        level, kind, size, shared = ((index / name).read_text().strip() for name in ("level", "type", "size", "shared_cpu_list"))
-        if kind != "Instruction":
-            caches.append({"level": int(level), "kib": int(size.removesuffix("K")), "shared_by_cpus": shared})
-    return caches
-
-
 def _probe(mpi: Mpi) -> dict[str, str]:
     """Compiles tools/probe.c, as a user's program would be, and runs it with two processes."""
-    with tempfile.TemporaryDirectory() as folder:
-        program = Path(folder) / "plait-probe"
+    with leftovers.scratch() as folder:
+        program = folder / "plait-probe"
         if subprocess.run(mpi.compiler("c", [str(ROOT / "tools/probe.c"), "-o", str(program)]), check=False).returncode:
             raise MpiError("the compiler cannot make a program for this MPI")
         done = launch.run(mpi, [str(program)], 2, 1, timeout=60, capture=True)

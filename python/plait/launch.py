@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import re
@@ -10,7 +11,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import uuid
@@ -18,9 +18,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from plait import built, feed, leftovers
+from plait.machine import usable_cores
 from plait.mpis import ROOT, Job, Mpi, MpiError, Noise
 
 TIMED_OUT = 124
+STDIN = "stdin"  # the pipe in a job's folder
 NODES = ROOT / "tests" / "nodes"
 
 
@@ -48,25 +51,36 @@ def run(
     Output goes to our own streams as it comes, or with `capture` into the answer. Raises MpiError with one clear line
     where the job cannot be started. After `timeout` seconds, and when interrupted, every process of the job is ended.
     """
-    with tempfile.TemporaryDirectory(prefix="plait.", ignore_cleanup_errors=True) as scratch:
-        line, environment = command(mpi, program, processes, threads, hosts, env or {}, scratch, stdin, preload)
-        return _run(mpi, program[0], line, environment, timeout, capture, stdin)
+    with contextlib.ExitStack() as stack:
+        scratch = stack.enter_context(leftovers.scratch())
+        line, environment = command(mpi, program, processes, threads, hosts, env or {}, str(scratch), stdin, preload)
+        marker = f"PLAIT_JOB={uuid.uuid4().hex}"
+        environment.update([marker.split("=")])
+        # A simulated node's shared memory is its own and goes with it.
+        segments = leftovers.Segments(mpi.segments, marker, scratch) if hosts == 1 else None
+        if segments:
+            stack.callback(segments.close)
+        if stdin:
+            stack.callback(feed.Feed(scratch / STDIN).close)
+        launcher = _start(line, environment)
+        if segments:
+            segments.launcher = launcher.pid
+        return _wait(mpi, program[0], launcher, marker, timeout, capture)
 
 
-def _run(
-    mpi: Mpi, program: str, line: list[str], environment: dict[str, str], timeout: float | None, capture: bool, stdin: bool
-) -> CompletedRun:
-    marker = f"PLAIT_JOB={uuid.uuid4().hex}"
-    environment.update([marker.split("=")])
-    launcher = subprocess.Popen(
+def _start(line: list[str], environment: dict[str, str]) -> subprocess.Popen:
+    return subprocess.Popen(
         line,
         env=environment,
-        stdin=None if stdin else subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
-        preexec_fn=_die_with_parent,  # noqa: PLW1509 one system call; no thread of ours is running yet
+        preexec_fn=_die_with_parent,  # noqa: PLW1509 one system call, of a library that is loaded
     )
+
+
+def _wait(mpi: Mpi, program: str, launcher: subprocess.Popen, marker: str, timeout: float | None, capture: bool) -> CompletedRun:
     out = _Stream(launcher.stdout, None if capture else sys.stdout, mpi.noise)
     err = _Stream(launcher.stderr, None if capture else sys.stderr, mpi.noise)
     try:
@@ -83,8 +97,10 @@ def _run(
         code = TIMED_OUT
         err.say(f"plait run: {program} took longer than {timeout:g} s and was ended")
     elif code:
-        code = code if code > 0 else 128 - code
-        _explain(mpi, program, code, out, err)
+        code = _explain(mpi, program, code if code > 0 else 128 - code, out, err)
+    if failure := out.failure or err.failure:
+        code = code or 1
+        err.say(f"plait run: what {program} wrote could not be handed on: {failure.strerror}")
     return CompletedRun(code, out.text(), err.text())
 
 
@@ -106,40 +122,32 @@ def command(
     if hosts > processes:
         raise MpiError(f"{hosts} hosts need at least {hosts} processes, there are only {processes}")
     logical, physical = usable_cores()
-    here = -(-processes // allocated_nodes())  # of a batch job's nodes, ours is as good as any
+    allocated = allocated_nodes()
+    here = -(-processes // allocated)  # of a batch job's nodes, ours is as good as any
     busy = here * threads
     pin = "" if hosts > 1 or busy > logical else "core" if busy <= physical else "hwthread"
+    # A share of the machine, not as many cores as threads are told: a program may start threads of its own.
+    share = max(1, (physical if pin == "core" else logical) // here)
     nodes = tuple((f"n{i}", (processes + hosts - 1 - i) // hosts) for i in range(hosts)) if hosts > 1 else ()
-    job = Job(processes, threads, nodes, pin, busy > logical, str(NODES / "netns-rsh"), scratch)
+    job = Job(processes, threads, nodes, pin, share, busy > logical, str(NODES / "netns-rsh"), hosts == allocated == 1, scratch)
     forced = {"OMP_NUM_THREADS": str(threads), **mpi.needs(), **env}
     settings = mpi.settings(job)
     environment = {**settings, **os.environ, **forced}
-    exported = tuple({**settings, **forced})
+    exported = tuple({**settings, **forced, **{name: "" for name in os.environ if name.startswith("PLAIT_")}})
     program = [_resolve(mpi, program[0]), *program[1:]]
-    # A shell in front of the program does what only its processes, not the launcher's, are to see.
-    script = 'exec "$0" "$@"'
-    if not stdin:
-        # Launchers leave processes a standard input that never ends: MPICH 5.0.2 and Intel MPI 2021.19 all but the first,
-        # Open MPI 5.0.11 now and then the first. A program that reads it would wait for ever.
-        script += " </dev/null"
+    if preload and not mpi.library.exists():
+        raise MpiError(f"libplait is not built for this MPI yet; type: make MPI={mpi.name}")
+    if reason := built.why_not(mpi, program[0], environment, mpi.library if preload else None):
+        raise MpiError(reason)
+    # A shell in front of the program does what only its processes, not the launcher's, are to see. Launchers leave processes a
+    # standard input that never ends: MPICH 5.0.2 and Intel MPI 2021.19 all but the first, Open MPI 5.0.11 now and then the
+    # first. A program that reads it would wait for ever.
+    script = feed.take(Path(scratch) / STDIN) if stdin else "exec </dev/null; "
     if preload:
-        if not mpi.library.exists():
-            raise MpiError(f"libplait is not built for this MPI yet; type: make MPI={mpi.name}")
-        script = f"export LD_PRELOAD={shlex.quote(str(mpi.library))}${{LD_PRELOAD:+:$LD_PRELOAD}}; {script}"
-    if preload or not stdin:
-        program = ["/bin/sh", "-c", script, *program]
+        script += f"export LD_PRELOAD={shlex.quote(str(mpi.library))}${{LD_PRELOAD:+:$LD_PRELOAD}}; "
+    program = ["/bin/sh", "-c", script + 'exec "$0" "$@"', *program]
     line = mpi.launch(replace(job, exported=exported), program)
     return [*_sandbox(mpi, hosts), *line] if hosts > 1 else line, environment
-
-
-def usable_cores() -> tuple[int, int]:
-    """How many hardware threads, and how many cores, this process may use."""
-    cpus = os.sched_getaffinity(0)
-    cores = set()
-    for cpu in cpus:
-        siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
-        cores.add(siblings.read_text() if siblings.exists() else cpu)
-    return len(cpus), len(cores)
 
 
 def allocated_nodes() -> int:
@@ -193,8 +201,11 @@ def _resolve(mpi: Mpi, program: str) -> str:
 # ---- the job's end
 
 
+_LIBC = ctypes.CDLL(None)
+
+
 def _die_with_parent() -> None:
-    ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
+    _LIBC.prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
 
 
 def _end(launcher: subprocess.Popen, marker: str, *streams: _Stream) -> None:
@@ -210,7 +221,7 @@ def _end(launcher: subprocess.Popen, marker: str, *streams: _Stream) -> None:
         except subprocess.TimeoutExpired:
             continue
     until = time.monotonic() + 2.0
-    while left := _marked(marker.encode()):
+    while left := leftovers.marked(marker.encode()):
         for pid in left:
             try:
                 os.kill(pid, signal.SIGKILL)
@@ -222,26 +233,15 @@ def _end(launcher: subprocess.Popen, marker: str, *streams: _Stream) -> None:
     launcher.wait()
 
 
-def _marked(marker: bytes) -> list[int]:
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                if marker in (entry / "environ").read_bytes():
-                    found.append(int(entry.name))
-            except OSError:  # gone, or somebody else's
-                pass
-    return found
-
-
-def _explain(mpi: Mpi, program: str, code: int, out: _Stream, err: _Stream) -> None:
-    """One line where the program ended without a word of its own, or was ended by a signal."""
-    said = re.search(mpi.ended_by_signal, out.hidden() + err.hidden())
-    if said:
-        rank, number = said.groupdict().get("rank"), int(said["signal"])
-        err.say(f"plait run: {program}{f', rank {rank},' if rank else ''} was ended by signal {number} ({signal.strsignal(number)})")
-    elif not err.wrote:
+def _explain(mpi: Mpi, program: str, code: int, out: _Stream, err: _Stream) -> int:
+    """One line where the program ended without a word of its own, or was ended by a signal. The status, as a shell's."""
+    if cause := mpi.cause(out.hidden() + err.hidden()):
+        rank = f", rank {cause.rank}," if cause.rank is not None else ""
+        err.say(f"plait run: {program}{rank} was ended by signal {cause.signal} ({signal.strsignal(cause.signal)})")
+        return 128 + cause.signal
+    if not err.wrote:
         err.say(f"plait run: {program} ended with status {code}")
+    return code
 
 
 # ---- what the job writes
@@ -265,11 +265,31 @@ class _Filter:
         passed = []
         *lines, self._tail = (self._tail + data).split(b"\n")
         for line in lines:
-            passed.append(self._line(line + b"\n"))
+            passed.append(self._line(self._without_appended(line + b"\n")))
         if not self._closing and not self._held and not self._may_open(self._tail):
-            passed.append(self._tail[self._passed :])
-            self._passed = len(self._tail)
+            end = max(self._passed, self._appended_at())
+            passed.append(self._tail[self._passed : end])
+            self._passed = end
         return b"".join(passed)
+
+    def _without_appended(self, line: bytes) -> bytes:
+        """The line without a launcher's message that follows upon the program's own, which then has no end yet."""
+        for noise in self.noise:
+            at = line.find(noise.begins.encode(), 1) if noise.begins else -1
+            if at > 0 and _matches(noise.opening[0], line[at:]):
+                self.hidden.append(line[at:])
+                return line[:at]
+        return line
+
+    def _appended_at(self) -> int:
+        """Where in the line that has no end yet such a message may begin; else its length."""
+        for begins in (noise.begins.encode() for noise in self.noise if noise.begins):
+            if (at := self._tail.find(begins)) > 0:
+                return at
+            for length in range(len(begins) - 1, 0, -1):
+                if self._tail.endswith(begins[:length]):
+                    return len(self._tail) - length
+        return len(self._tail)
 
     def flush(self) -> bytes:
         rest = b"".join(self._held) + self._tail[self._passed :]
@@ -314,7 +334,7 @@ class _Filter:
 
 def _literal(pattern: str) -> str:
     """The plain text that a pattern begins with: -{60,} gives -."""
-    return re.match(r"(\\.|[^\\.*+?{(\[])*", pattern)[0].replace("\\", "")
+    return re.match(r"(\\\W|[^\\.*+?{(\[])*", pattern)[0].replace("\\", "")
 
 
 def _text(line: bytes) -> str:
@@ -330,6 +350,7 @@ class _Stream:
 
     def __init__(self, source, target, noise: tuple[Noise, ...]) -> None:
         self.wrote = False
+        self.failure: OSError | None = None  # why not all could be handed on
         self._muted = False
         self._filter = _Filter(noise)
         self._kept: list[bytes] = []
@@ -350,8 +371,10 @@ class _Stream:
             self.wrote = True
             try:
                 self._put(data)
-            except BrokenPipeError:  # our reader has seen enough; the job may still have files to write
+            except OSError as error:  # the job may still have files to write
                 self.mute()
+                if not isinstance(error, BrokenPipeError):  # our reader has seen enough
+                    self.failure = error
 
     def close(self) -> None:
         # Whoever still holds the pipe after the launcher's end has nothing to say.
@@ -359,7 +382,8 @@ class _Stream:
         self._pass(self._filter.flush())
 
     def say(self, line: str) -> None:
-        self._put(line.encode() + b"\n")
+        with contextlib.suppress(OSError):
+            self._put(line.encode() + b"\n")
 
     def text(self) -> str:
         return b"".join(self._kept).decode(errors="replace")

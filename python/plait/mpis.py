@@ -6,15 +6,17 @@ object and knows no names.
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import shutil
+import signal
 import subprocess
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
+
+from plait.guess import did_you_mean
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = ("mpich", "openmpi", "impi", "system")
@@ -31,9 +33,11 @@ class Job:
     processes: int
     threads: int
     nodes: tuple[tuple[str, int], ...] = ()  # simulated nodes and how many processes each gets; () is this machine
-    pin: str = ""  # what each thread gets for its own: "core", "hwthread" or nothing
+    pin: str = ""  # what processes are bound to: "core", "hwthread" or nothing
+    share: int = 1  # how many of these each process gets
     oversubscribed: bool = False  # more threads than the cores that may be used
     remote_shell: str = ""  # takes ssh's place toward simulated nodes
+    one_node: bool = True  # all processes on this machine
     scratch: str = ""  # a folder of the job's own, gone with it
     exported: tuple[str, ...] = ()  # environment variables that must reach every process
 
@@ -44,6 +48,15 @@ class Noise:
 
     opening: tuple[str, ...]
     closing: str | None = None  # None: the opening is all there is
+    begins: str = ""  # where it may also follow upon a line of the program's that has no end: its first characters
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Why a job ended badly: the signal that ended a process, and its rank where that is known."""
+
+    signal: int
+    rank: int | None = None
 
 
 @dataclass(frozen=True)
@@ -56,6 +69,8 @@ class Mpi:
     noise: ClassVar[tuple[Noise, ...]] = ()
     # What a launcher says of a process that a signal ended: groups `rank` (may be missing) and `signal`.
     ended_by_signal = ""
+    # Names of what it keeps in /dev/shm while a job runs, and leaves there when that ends badly.
+    segments = ""
 
     # -- where things are
 
@@ -139,6 +154,14 @@ class Mpi:
             return {"OMP_PLACES": "cores" if job.pin == "core" else "threads", "OMP_PROC_BIND": "close"}
         return {}
 
+    def cause(self, said: str) -> Cause | None:
+        """The signal that ended a process, from what the launcher said."""
+        found = re.search(self.ended_by_signal, said)
+        if not found:
+            return None
+        rank = found.groupdict().get("rank")
+        return Cause(int(found["signal"]), int(rank) if rank else None)
+
 
 class Mpich(Mpi):
     family = "mpich"
@@ -153,18 +176,35 @@ class Mpich(Mpi):
         # 5.0.2, several nodes: the launcher's own story of how it ended after a process was ended by a signal.
         Noise((r"\[proxy:\S+\] (HYD|main ).*(assert \(!closed\) failed|callback returned error status|demux engine error.*)",)),
         Noise((r"\[mpiexec@\S+\] (HYD|main ).*(terminated badly; aborting|error waiting for completion)",)),
+        Noise((r"\[mpiexec@\S+\] Exit codes: .*",), begins="[mpiexec@"),
     )
     # Signal 9 is the launcher's own, for those that outlived the first.
     ended_by_signal = r"EXIT STRING: .*\(signal (?P<signal>(?!9\))\d+)\)"
+    segments = r"mpich_shm_[0-9a-f]+_\d+|mpich_shar_tmp\w{6}|ucx_shm_posix_[0-9a-f]+"
+
+    def cause(self, said: str) -> Cause | None:
+        # 5.0.2, in one run of ten, names a process that wrote to its launcher when that had begun to end the job (signal 13), and
+        # no ranks. What -print-all-exitcodes adds has all processes in the order of their ranks, as wait() gives them.
+        told = re.search(r"Exit codes: \[\S+\] ([\d,]+)", said)
+        if not told:
+            return super().cause(said)
+        ends = [int(end) for end in told[1].split(",")]
+        signals = [(end & 0x7F, rank) for rank, end in enumerate(ends) if end & 0x7F]
+        own = [found for found in signals if found[0] not in (signal.SIGKILL, signal.SIGPIPE, signal.SIGTERM)]
+        if own:
+            return Cause(*own[0])
+        # By one of these three the launcher itself may have ended a process, after another one's end.
+        return Cause(*signals[0]) if len(signals) == 1 and len(ends) - ends.count(0) == 1 else None
 
     def launch(self, job: Job, program: list[str]) -> list[str]:
-        line = [self.mpiexec]
+        # With several nodes it writes a line for each, which could as well be the program's, and after a bad end none.
+        line = [self.mpiexec, *(["-print-all-exitcodes"] if job.one_node else [])]
         if job.nodes:
             hosts = ",".join(f"{node}:{count}" for node, count in job.nodes)
             line += ["-launcher", "ssh", "-launcher-exec", job.remote_shell, "-hosts", hosts]
         # Hydra binds nothing unless told to; on oversubscribed cores that is right.
         if job.pin:
-            line += ["-bind-to", f"{job.pin}:{job.threads}", "-map-by", f"{job.pin}:{job.threads}"]
+            line += ["-bind-to", f"{job.pin}:{job.share}", "-map-by", f"{job.pin}:{job.share}"]
         return [*line, "-n", str(job.processes), *program]
 
     def why_no_nodes(self) -> str | None:
@@ -198,6 +238,7 @@ class OpenMpi(Mpi):
         Noise((r"\[[^]]*:\d+\] plm:[rs]sh: Warning: setpgid\(\d+,\d+\) failed in parent with errno=.*",)),
     )
     ended_by_signal = r"process rank (?P<rank>\d+) with PID \d+ on node \S+ exited on\s+signal (?P<signal>\d+)"
+    segments = r"(sm|vader)_segment\.\S+|open_mpi\.\d+|ucx_shm_posix_[0-9a-f]+"
 
     def launch(self, job: Job, program: list[str]) -> list[str]:
         # As root it refuses to run without the first.
@@ -205,9 +246,9 @@ class OpenMpi(Mpi):
         # More processes than cores are refused without OVERSUBSCRIBE, and bound processes would share one core.
         mapping = "slot:OVERSUBSCRIBE"
         if job.pin == "core":
-            mapping = f"slot:PE={job.threads}:OVERSUBSCRIBE"
+            mapping = f"slot:PE={job.share}:OVERSUBSCRIBE"
         elif job.pin == "hwthread":
-            mapping = f"slot:PE={job.threads}:HWTCPUS:OVERSUBSCRIBE"
+            mapping = f"slot:PE={job.share}:HWTCPUS:OVERSUBSCRIBE"
         line += ["--map-by", mapping, "--bind-to", job.pin or "none"]
         if job.oversubscribed:
             # 5.0.11: waits by spinning otherwise: 8 ranks on 2 cores are 150 times slower.
@@ -222,9 +263,9 @@ class OpenMpi(Mpi):
             line += [*shell, job.remote_shell, "--host", ",".join(f"{node}:{count}" for node, count in job.nodes)]
             # 5.0.11: UCX finds no device between simulated nodes and one-sided UCX prints errors about it.
             line += ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self,sm" if self.major >= 5 else "tcp,self,vader", "--mca", "osc", "^ucx"]
-            # The environment goes to other nodes by name only.
-            for name in job.exported:
-                line += ["-x", name]
+        # The environment goes to other nodes, a batch job's too, by name only.
+        for name in job.exported:
+            line += ["-x", name]
         return [*line, "-n", str(job.processes), *program]
 
     @property
@@ -238,6 +279,7 @@ class IntelMpi(Mpi):
     noise = Mpich.noise
     # Processes that the launcher itself ended (signal 9) are not the cause.
     ended_by_signal = r"RANK (?P<rank>\d+) PID \d+ RUNNING AT \S+\s+=\s+KILLED BY SIGNAL: (?P<signal>(?!9 )\d+)"
+    segments = r"Intel_MPI_\w{6}"
 
     def include_flags(self) -> list[str]:
         return ["-I", str(self.folder / "include")] if self.folder else []
@@ -272,7 +314,7 @@ class IntelMpi(Mpi):
     def settings(self, job: Job) -> dict[str, str]:
         settings = super().settings(job)
         if job.pin:
-            settings |= {"I_MPI_PIN_DOMAIN": str(job.threads), "I_MPI_PIN_CELL": "core" if job.pin == "core" else "unit"}
+            settings |= {"I_MPI_PIN_DOMAIN": str(job.share), "I_MPI_PIN_CELL": "core" if job.pin == "core" else "unit"}
         else:
             # 2021.19 pins by default, several processes to one core if need be.
             settings["I_MPI_PIN"] = "0"
@@ -301,8 +343,7 @@ def find(name: str | None = None, install: bool = True) -> Mpi:
     """The MPI of that name (default: PLAIT_MPI, the system's where mpicc is on the PATH, else MPICH), ready to use."""
     name = name or default_name()
     if name not in NAMES:
-        near = difflib.get_close_matches(name, NAMES, 1, 0.3)
-        raise MpiError(f"there is no MPI '{name}'{f'; did you mean {near[0]}?' if near else ''} (it is one of {', '.join(NAMES)})")
+        raise MpiError(f"there is no MPI '{name}'{did_you_mean(name, NAMES)} (it is one of {', '.join(NAMES)})")
     if name == "system":
         return FAMILIES[_family(_system_mpicc())](name, None)
     mpi = FAMILIES[name](name, ROOT / ".mpi" / name)

@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib import pyplot
 
 from plait import vti
+from plait.files import replacing
 from plait.results import PARTS, Row
 
 pyplot.switch_backend("Agg")
@@ -84,7 +85,8 @@ def draw_slice(fields: Path, title: str, path: Path) -> None:
 
 
 def _save(figure, path: Path) -> None:
-    partial = path.with_name(path.name + ".partial")
-    figure.savefig(partial, dpi=120, format="png")
-    pyplot.close(figure)
-    partial.replace(path)
+    try:
+        with replacing(path) as partial:
+            figure.savefig(partial, dpi=120, format="png")
+    finally:
+        pyplot.close(figure)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from pathlib import Path
 
+from plait.machine import numa_domains
 from plait.results import Row
 
 MODELS = ("pure-mpi", "masteronly", "funneled", "multiple", "partitioned", "threadcomm")
@@ -34,23 +33,6 @@ def shapes(cores: int, models: Sequence[str] = MODELS, domains: int | None = Non
     if cores < 4:
         rows += [Row(model, 2, cores, oversubscribed=True) for model in hybrids]
     return rows
-
-
-def numa_domains() -> int:
-    """How many NUMA domains have cores that this process may use."""
-    usable = os.sched_getaffinity(0)
-    lists = [path.read_text() for path in Path("/sys/devices/system/node").glob("node[0-9]*/cpulist")]
-    return max(1, sum(bool(usable & _cpus(text)) for text in lists))
-
-
-def _cpus(text: str) -> set[int]:
-    """0-3,8 -> {0, 1, 2, 3, 8}"""
-    cpus: set[int] = set()
-    for piece in text.strip().split(","):
-        if piece:
-            first, _, last = piece.partition("-")
-            cpus.update(range(int(first), int(last or first) + 1))
-    return cpus
 
 
 def plan(rows: Sequence[Row], seconds: float, repeats: int) -> int:

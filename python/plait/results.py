@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
-import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,6 +13,9 @@ from statistics import median
 from rich import box
 from rich.console import Console
 from rich.table import Table
+
+from plait import machine as host
+from plait.files import replacing
 
 NARROWEST = 120
 PARTS = ("compute", "pack", "wait", "unpack")
@@ -160,22 +161,8 @@ def winner(rows: Sequence[Row]) -> str:
 
 def machine(cores: int) -> dict:
     """What was measured on; `cores` is how many this process may use."""
-    try:
-        system = platform.freedesktop_os_release().get("PRETTY_NAME", platform.system())
-    except OSError:
-        system = platform.system()
-    return {
-        "cpu": _cpu(),
-        "cores": cores,
-        "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
-        "os": f"{system}, Linux {platform.release()}",
-    }
-
-
-def _cpu() -> str:
-    described = Path("/proc/cpuinfo")
-    found = re.search(r"^model name\s*: (.+)$", described.read_text() if described.exists() else "", re.MULTILINE)
-    return found[1].strip() if found else platform.machine()
+    memory = round(host.memory() / 1e9, 1)
+    return {"cpu": host.processor(), "cores": cores, "memory_gb": memory, "os": host.system()}
 
 
 def make_console() -> Console:
@@ -184,7 +171,5 @@ def make_console() -> Console:
 
 
 def write_json(content: dict, path: Path) -> None:
-    """In one step: what was there stays whole until the new file is."""
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(json.dumps(content, indent=2, default=str) + "\n")
-    partial.replace(path)
+    with replacing(path) as partial:
+        partial.write_text(json.dumps(content, indent=2, default=str) + "\n")

@@ -1,16 +1,15 @@
 #include "base/watchdog.hpp"
 
 #include <atomic>
-#include <cstdlib>
+
+#include "base/settings.hpp"
 
 namespace plait {
 
 std::optional<Watchdog::Seconds> Watchdog::limit() noexcept {
   static const std::optional<Seconds> limit = []() -> std::optional<Seconds> {
-    const char* const text = std::getenv("PLAIT_WATCHDOG");
-    char* end = nullptr;
-    const double seconds = text ? std::strtod(text, &end) : 0;
-    return text && end != text && *end == '\0' && seconds > 0 ? std::optional(Seconds(seconds)) : std::nullopt;
+    const double seconds = settings::seconds(settings::Id::watchdog).value_or(0);
+    return seconds > 0 ? std::optional(Seconds(seconds)) : std::nullopt;
   }();
   return limit;
 }

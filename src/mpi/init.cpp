@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/fatal.hpp"
+#include "base/settings.hpp"
 #include "lane/endpoint.hpp"
 #include "mpi/quirks.hpp"
 #include "p2p/world.hpp"
@@ -20,31 +20,30 @@
 namespace plait::mpi {
 namespace {
 
-bool same(const char* one, const char* other) noexcept {
-  const char* const a = std::getenv(one);
-  const char* const b = std::getenv(other);
-  return a && b && std::strcmp(a, b) == 0;
-}
+using settings::Id;
+
+bool same(Id one, Id other) noexcept { return !settings::text(one).empty() && settings::text(one) == settings::text(other); }
 
 /// What launchers say of a job whose processes are all on this node.
 bool one_node() noexcept {
-  if (!std::getenv("PMI_SIZE") && !std::getenv("OMPI_COMM_WORLD_SIZE") && !std::getenv("PMIX_RANK")) return true;  // no launcher
-  return same("MPI_LOCALNRANKS", "PMI_SIZE") || same("OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_SIZE");
+  const auto is_set = [](Id id) { return !settings::text(id).empty(); };
+  if (!is_set(Id::pmi_size) && !is_set(Id::openmpi_size) && !is_set(Id::pmix_rank)) return true;  // no launcher
+  return same(Id::local_processes, Id::pmi_size) || same(Id::openmpi_local_size, Id::openmpi_size);
 }
 
 /// The level to ask the MPI for. Between nodes any of the program's threads may have to call it; on one node none has to,
 /// and MPIs are faster without.
 int level_to_ask(int required) noexcept {
-  if (const char* const limit = std::getenv("PLAIT_THREAD_LEVEL"); limit && std::strcmp(limit, "serialized") == 0) {
-    return MPI_THREAD_SERIALIZED;
-  }
+  if (settings::text(Id::thread_level) == "serialized") return MPI_THREAD_SERIALIZED;
   if (required == MPI_THREAD_MULTIPLE) return required;
   return one_node() ? MPI_THREAD_SERIALIZED : MPI_THREAD_MULTIPLE;
 }
 
-int number_in(const char* variable) noexcept {
-  const char* const text = std::getenv(variable);
-  return text ? std::atoi(text) : 0;  // NOLINT(cert-err34-c): 0 for nonsense
+/// Names wrong and unknown variables once for the whole job.
+void check_settings() noexcept {
+  int rank = 0;
+  if (PMPI_Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS || rank != 0) return;
+  for (const std::string& line : settings::problems()) std::fprintf(stderr, "plait: %s\n", line.c_str());
 }
 
 /// Cores that this process may use.
@@ -57,16 +56,7 @@ int cores() noexcept {
 /// drives in parallel (communicators get its channels in turn), if there are cores for that. Collective.
 int channels() noexcept {
   constexpr int kMost = 64;
-  int n = 1;
-  if (const char* const asked = std::getenv("PLAIT_CHANNELS")) {
-    n = number_in("PLAIT_CHANNELS");
-    if (n < 1 || n > kMost) {
-      std::fprintf(stderr, "plait: PLAIT_CHANNELS=%s: expected a number from 1 to %d; there will be 1\n", asked, kMost);
-      n = 1;
-    }
-  } else {
-    n = std::clamp(number_in("MPIR_CVAR_CH4_NUM_VCIS"), 1, std::min(cores(), kMost));
-  }
+  int n = settings::number(Id::channels).value_or(std::clamp(settings::number(Id::mpich_vcis).value_or(1), 1, std::min(cores(), kMost)));
   return PMPI_Allreduce(MPI_IN_PLACE, &n, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS ? n : 1;
 }
 
@@ -85,10 +75,11 @@ int initialize(int* argc, char*** argv, int required, int* provided) noexcept {
   if (provided) *provided = granted;
   if (error != MPI_SUCCESS) return error;
   set_fatal_end([]() noexcept { static_cast<void>(PMPI_Abort(MPI_COMM_WORLD, 1)); });
+  check_settings();
   std::vector<MPI_Comm> worlds;
   const bool serialized = granted < MPI_THREAD_MULTIPLE || split_threads();
   partitioned::open(make_channel(), serialized);
-  progress::set_processes_here(std::max(number_in("MPI_LOCALNRANKS"), number_in("OMPI_COMM_WORLD_LOCAL_SIZE")));
+  progress::set_processes_here(std::max(settings::number(Id::local_processes).value_or(0), settings::number(Id::openmpi_local_size).value_or(0)));
   const int wanted = serialized || one_node() ? 1 : channels();
   for (int i = 0; i < wanted; ++i) {
     if (const MPI_Comm made = make_channel(); made != MPI_COMM_NULL) worlds.push_back(made);
@@ -150,8 +141,7 @@ void finish() noexcept {
 
 /// With PLAIT_REPORT=1 each process says on stderr what it has taken for lanes.
 void report_lanes() noexcept {
-  const char* const asked = std::getenv("PLAIT_REPORT");
-  if (!asked || std::strcmp(asked, "1") != 0) return;
+  if (!settings::flag(Id::report)) return;
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   std::fprintf(stderr, "plait: rank %d: %zu endpoints, %zu lanes, %zu bytes of shared memory\n", rank, lane::endpoints_made.load(),

@@ -3,10 +3,10 @@
 
 #include <mpi.h>
 
-#include <cstdlib>
 #include <string_view>
 #include <type_traits>
 
+#include "base/settings.hpp"
 #include "plait/partitioned.h"
 
 namespace plait::mpi {
@@ -30,8 +30,7 @@ using ListedPartitions = decltype(listed_in(&MPI_Pready_list))::type;
 /// know. Without care it crashes; so will programs that share a communicator there.
 inline bool split_threads() noexcept {
 #ifdef I_MPI_VERSION
-  const char* const text = std::getenv("I_MPI_THREAD_SPLIT");
-  const std::string_view value = text ? text : "";
+  const std::string_view value = settings::text(settings::Id::intel_thread_split);
   return value == "1" || value == "yes" || value == "on" || value == "enable";
 #else
   return false;

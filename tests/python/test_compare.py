@@ -64,8 +64,11 @@ class StandIn:
     digests: dict[str, str] = field(default_factory=dict)
     lines: list[tuple[list[str], int, int]] = field(default_factory=list)
     act: dict[int, object] = field(default_factory=dict)  # at the n-th run
+    checked: CompletedRun = field(default_factory=lambda: CompletedRun(0))  # what is said of the deck
 
     def run(self, mpi, program, processes, threads, hosts=1, env=None, timeout=None, capture=False) -> CompletedRun:
+        if "--check" in program:
+            return self.checked
         self.lines.append((program, processes, threads))
         if bad := self.act.get(len(self.lines)):
             if isinstance(bad, BaseException):
@@ -239,6 +242,23 @@ def test_interrupt_keeps_what_was_measured(place: Place, capsys):
     assert "interrupted" in printed.err and "compare.json" in printed.err and "The fastest is" in printed.out
 
 
+@pytest.mark.parametrize("runs", [1, 3, 11])
+def test_interrupt_in_the_short_runs_keeps_them(place: Place, capsys, runs: int):
+    place.standin.act = {runs + 1: KeyboardInterrupt()}
+    assert place.compare() == 130
+    assert sum(len(run["samples"]) for run in place.json()["runs"]) == runs
+    assert place.json()["steps"] == module.CALIBRATION_STEPS
+    printed = capsys.readouterr()
+    assert "compare.json" in printed.err and "no time for more than the short runs of 12 steps" in " ".join(printed.out.split())
+
+
+def test_no_time_for_a_round_keeps_the_short_runs(place: Place, capsys):
+    place.standin.act = {3: CompletedRun(launch.TIMED_OUT)}
+    assert place.compare(minutes=0.1, models=["pure-mpi", "masteronly", "funneled"]) == 1
+    assert sum(len(run["samples"]) for run in place.json()["runs"]) == 2
+    assert "what was measured until then is in" in capsys.readouterr().err
+
+
 def test_failing_run_shows_its_line_and_keeps_what_was_measured(place: Place, capsys):
     place.standin.act = {13: CompletedRun(1, "", "plait-lbm: more processes than planes\n")}
     assert place.compare() == 1
@@ -254,7 +274,7 @@ def test_settings_go_to_every_run(place: Place):
 
 def test_bad_input_is_one_line(place: Place, capsys):
     def complaint(**options) -> str:
-        assert place.compare(**options) == 1
+        assert place.compare(**options) == 2
         said = capsys.readouterr().err
         assert said.count("\n") == 1
         return said
@@ -267,10 +287,17 @@ def test_bad_input_is_one_line(place: Place, capsys):
     place.out.unlink()
     (place.deck.parent / "build/mpich/bin/plait-lbm").unlink()
     assert "make MPI=mpich build" in complaint()
+    (place.deck.parent / "build/mpich/bin/plait-lbm").touch()
+    place.standin.checked = CompletedRun(1, "", "plait-lbm: the deck has no lattice\n")
+    assert complaint() == "plait compare: the deck has no lattice\n"
+    assert not place.standin.lines and not place.out.exists()
     place.deck.write_text("title = ")
     assert "cannot be read" in complaint()
     place.deck = place.deck.with_name("dukt.toml")
     assert "there is no deck" in (said := complaint()) and "did you mean" in said and "duct.toml" in said
+    place.deck = place.deck.with_name("nowhere.toml")
+    assert "did you mean" not in complaint()
+    assert "did you mean" not in complaint(models=["nothing"])
 
 
 def shape_list(rows: list[Row]) -> list[tuple[str, int, int, bool]]:

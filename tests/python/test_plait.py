@@ -94,8 +94,8 @@ def test_threads_cores_and_environment(built, processes, threads):
     for rank, line in enumerate(lines):
         found = re.fullmatch(rf"rank {rank} node \S+ threads {threads} cpus (\d+) word seen stdin empty", line)
         assert found, line
-        # Its own cores where they suffice, else all of them.
-        assert threads <= int(found[1]) < cores + 1 if processes * threads <= cores else int(found[1]) == cores
+        # Its own share of them where they suffice, else all.
+        assert threads <= int(found[1]) <= cores // processes if processes * threads <= cores else int(found[1]) == cores
 
 
 def test_threads_come_from_the_environment(built):
@@ -143,18 +143,6 @@ def test_output_without_an_end_of_line_and_ruled_lines_come_through(built):
     """2 x 1"""
     done = plait("run", "-n", 2, built / "ends", "prompt")
     assert done.stdout == "-" * 72 + "\n=====\n\nname? "
-
-
-def test_signal_is_named_in_one_line(built):
-    """2 x 1"""
-    done = plait("run", "-n", 2, built / "ends", "signal", 1, status=None)
-    assert done.returncode != 0
-    assert done.stdout == ""
-    # MPICH's launcher, in one run of ten, names the other process, which wrote to it when it had begun to end the job.
-    other = f"was ended by signal {int(signal.SIGPIPE)} (Broken pipe)"
-    if not (MPI.name in ("mpich", "system") and other in done.stderr):
-        other = f"was ended by signal {int(signal.SIGILL)} (Illegal instruction)"
-    one_line(done, other)
 
 
 def test_abort_has_its_code(built, hosts):
@@ -220,6 +208,48 @@ def running(program: Path) -> list[str]:
 def test_mistakes_get_one_clear_line(built, words, text):
     (built / "notes.txt").touch()
     one_line(plait("run", *words, status=2, cwd=built), f"plait: {text}")
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ([], "missing command"),
+        (["--bogus"], "there is no option '--bogus'"),
+        (["bogus"], "no such command 'bogus'"),
+        (["run"], "missing argument 'PROGRAM"),
+        (["run", "--bogus", "true"], "there is no option '--bogus'"),
+        (["run", "--procesess=3", "true"], "there is no option '--procesess'; did you mean --processes?"),
+        (["run", "-n", "many", "true"], "invalid value for '-n'"),
+        (["bench", "--qick"], "there is no option '--qick'; did you mean --quick?"),
+        (["bench", "--repetitions", "0"], "invalid value for '--repetitions'"),
+        (["bench", "nothing-of-the-kind"], "there is no benchmark 'nothing-of-the-kind' (plait bench --list"),
+        (["compare"], "missing argument 'deck'"),
+        (["compare", "nowhere.toml"], "there is no deck nowhere.toml\n"),
+        (["compare", "decks/dukt.toml"], "there is no deck decks/dukt.toml; did you mean decks/duct.toml?"),
+        (["compare", "decks/duct.toml", "--model", "reduce"], "there is no model 'reduce' (there are"),
+        (["compare", "decks/duct.toml", "--minutes", "-1"], "minutes must be more than 0"),
+        (["report", "a", "b", "c"], "a report is of one folder or of two, not 3"),
+    ],
+)
+def test_wrong_words_get_one_clear_line(words, text):
+    done = plait(*words, status=2, cwd=ROOT)
+    assert text in done.stderr and done.stderr.count("\n") == 1 and done.stdout == "", done.stderr
+
+
+def test_version_of_plait_and_of_libplait():
+    release = re.search(r"project\(plait VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text())[1]
+    ours, library = plait("--version").stdout.splitlines()
+    assert re.fullmatch(rf"plait {release} \(\S+\)", ours)
+    assert library == f"libplait {release} for {MPI.title} {MPI.version}"
+
+
+@pytest.mark.parametrize("words", [["bench", "--list"], ["--version"], ["info", "--settings"], ["run", "echo", "x"]])
+def test_a_full_disk_is_one_line(words):
+    line = [ROOT / "plait", "--mpi", MPI.name, *words]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    one_line(done, "No space left on device")
 
 
 def test_unknown_mpi_gets_the_nearest_name():

@@ -41,8 +41,5 @@ def make(folders: list[Path]) -> Path:
         ]
         title = f"Plait's benchmarks: {runs[0].mpi} (A) and {runs[1].mpi} (B)"
     path = folders[-1] / PAGE
-    try:
-        page.write(path, title, [s for s in sentences if s], shown, runs)
-    except OSError as error:
-        raise StoreError(f"{path} cannot be written: {error.strerror}") from None
+    page.write(path, title, [s for s in sentences if s], shown, runs)
     return path

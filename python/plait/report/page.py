@@ -10,6 +10,7 @@ from string import Template
 
 from plotly import offline
 
+from plait.files import replacing
 from plait.report.curves import Curve, Data, Figure, Stat, human
 
 # Okabe and Ito's colours, told apart by colour-blind readers too; dashes and symbols tell curves apart in black and white.
@@ -58,9 +59,8 @@ def write(path: Path, title: str, summary: list[str], shown: list[Shown], folder
         plots=json.dumps(plots).replace("</", "<\\/"),
         plotly=offline.get_plotlyjs().replace("</script", "<\\/script"),
     )
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(page)
-    partial.replace(path)
+    with replacing(path) as partial:
+        partial.write_text(page)
 
 
 # ---- a figure's plot
