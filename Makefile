@@ -5,28 +5,36 @@ MPI ?= $(shell command -v mpicc >/dev/null 2>&1 && echo system || echo mpich)
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 SHELL := /bin/bash
 BUILD := build/$(MPI)
-JOBS ?= $(shell nproc)
+export JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 CPP = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h' '*.cpp' '*.hpp')
 
-.PHONY: build install run test check format clean help setup
+.PHONY: build all bench install run test check format clean help setup
 .DEFAULT_GOAL := build
 
-build: setup ## compile everything into build/MPI
-	@[[ -f $(BUILD)/build.ninja ]] || cmake --preset $(MPI)
-	@cmake --build $(BUILD) --parallel $(JOBS)
+build: setup ## compile libplait, plait-lbm and the benchmarks into build/MPI
+	@scripts/compile $(MPI) core benchmarks
 
-install: build ## put libplait and what compilers need of it under PREFIX=DIR (/usr/local); heeds DESTDIR
+install: setup ## put libplait and what compilers need of it under PREFIX=DIR (/usr/local); heeds DESTDIR
+	@scripts/compile $(MPI) plait
 	@DESTDIR='$(DESTDIR)' cmake --install $(BUILD) --prefix '$(abspath $(PREFIX))'
 
-run: build ## the main job: compare all models on decks/porous.toml
+run: setup ## the main job: compare all models on decks/porous.toml; compiles only what that takes
+	@scripts/compile $(MPI) core
 	@./plait --mpi $(MPI) compare decks/porous.toml
 
-test: build ## C++ tests, then whole programs under MPI
+bench: setup ## compile what plait bench runs
+	@scripts/compile $(MPI) core benchmarks
+
+all: setup ## compile everything, the tests too
+	@scripts/compile $(MPI) all
+
+test: all ## C++ tests, then whole programs under MPI
 	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error
 	@PLAIT_MPI=$(MPI) python -m pytest tests
 
-check: build ## formatting and static analysis
+check: setup ## formatting and static analysis
+	@scripts/compile $(MPI)
 	@clang-format --dry-run -Werror $(CPP)
 	@ruff format --check --quiet python tests bench
 	@ruff check --quiet python tests bench

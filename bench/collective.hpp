@@ -1,6 +1,9 @@
 // The collective benchmarks of the mixed-mode set: all threads of all processes take part, each with `bytes` of its own. What the
-// threads of a process do around the MPI's call is here; the call itself, and which data goes where, is each benchmark's.
+// threads of a process do around the MPI's call is in collective.cpp; the call itself, and which data goes where, is each benchmark's.
 #pragma once
+
+#include <cstring>
+#include <memory>
 
 #include "mixed.hpp"
 
@@ -63,100 +66,24 @@ class Collective {
   std::size_t count_;
 };
 
-/// Runs a collective operation in a mode; seconds for so many repeats. Collective.
-inline double run_collective(const Team& team, Mode mode, Collective& op, std::int64_t repeats) {
-  const auto give = [&op](int t, std::int64_t repeat) {
-    op.write(t, repeat);
-    if (op.combines) {
-#pragma omp barrier
-      op.combine(t);
-    }
-  };
-  switch (mode) {
-    case Mode::masteronly:
-      return team.outside(repeats, [&](std::int64_t r) {
-#pragma omp parallel num_threads(team.threads) default(shared)
-        give(omp_get_thread_num(), r);
-        op.call(0, team.whole());
-        if (op.reads) {
-#pragma omp parallel num_threads(team.threads) default(shared)
-          op.read(omp_get_thread_num());
-        }
-      });
-    case Mode::funneled:
-      return team.inside(mode, repeats, [&](int t, std::int64_t r) {
-        give(t, r);
-#pragma omp barrier
-        if (t == 0) op.call(0, team.whole());
-#pragma omp barrier
-        op.read(t);
-      });
-    case Mode::multiple:
-      return team.inside(mode, repeats, [&](int t, std::int64_t r) {
-        give(t, r);
-        op.call(t, team.duplicate(t));
-        if (op.mixes || op.combines) {
-#pragma omp barrier
-        }
-        op.read(t);
-        if (op.mixes && op.reads) {
-#pragma omp barrier  // all have read what the next call overwrites
-        }
-      });
-    case Mode::threadcomm:
-      return team.inside(mode, repeats, [&](int t, std::int64_t r) {
-        op.write(t, r);
-        op.call(t, team.threadcomm());
-        op.read(t);
-      });
-    default:
-      return 0;
-  }
-}
+/// An operation as the driver of the benchmark sees it.
+struct Operation {
+  bool has_data;  ///< else it has one size
+  /// How many times `bytes` a process needs.
+  std::size_t (*parts)(std::size_t threads, std::size_t ranks);
+  std::unique_ptr<Collective> (*make)(const Team& team, Collective::Way way, std::size_t count);
+};
 
-inline std::string no_collective(Mode mode) {
-  if (mode == Mode::streams) return "collective calls on a stream's communicator are the MPI's own, as in multiple";
-  if (mode == Mode::partitioned) return "there are no partitioned collective calls";
-  return {};
-}
+/// The whole of such a benchmark. Gives what main returns.
+int run_collective(int argc, char** argv, const char* name, const char* what, const Operation& operation);
 
-/// The whole of such a benchmark of an operation. Gives what main returns. Op(team, way, count) is a Collective and
-/// Op::parts(threads, ranks) says how many times `bytes` a process needs.
+/// The same of Op, a Collective made by Op(team, way, count), with Op::kHasData and Op::parts.
 template <class Op>
 int run_collective(int argc, char** argv, const char* name, const char* what) {
-  MixedOptions o;
-  CLI::App app(what, std::string("bench-") + name);
-  if (!Op::kHasData) o.sizes = {8};
-  o.describe_mixed(app);
-  return run(argc, argv, app,
-             [&](const Job& job) {
-               o.check();
-               constexpr std::size_t kMost = std::size_t{1} << 30;
-               const auto threads = static_cast<std::size_t>(o.threads), ranks = threads * static_cast<std::size_t>(job.processes);
-               Report report(name, job, o, o.threads);
-               if (!Op::kHasData) o.sizes = {8};
-               std::erase_if(o.sizes, [&](std::size_t n) {
-                 const bool much = n * Op::parts(threads, ranks) > kMost;
-                 if (much) report.skip(fmt::format("{} B", n), "a process would need more than 1 GB");
-                 return much;
-               });
-               const Team team(job, o.threads);
-               const auto make = [&](const NamedMode& m, std::size_t bytes) {
-                 return [&team, m, bytes](std::int64_t repeats) {
-                   using Way = Collective::Way;
-                   const Way way = m.mode == Mode::multiple ? Way::share : m.mode == Mode::threadcomm ? Way::rank : Way::whole;
-                   Op op(team, way, bytes / sizeof(Number));
-                   const double took = run_collective(team, m.mode, op, repeats);
-                   std::int64_t wrong = 0;
-                   for (int t = 0; t < team.threads; ++t) wrong += op.wrong(t, Team::last(repeats));
-                   insist(wrong, m.name);
-                   return took;
-                 };
-               };
-               measure_modes(report, job, o, "time", make, no_collective);
-               report.write();
-             },
-             {2, kAny});
+  const auto make = [](const Team& team, Collective::Way way, std::size_t count) -> std::unique_ptr<Collective> {
+    return std::make_unique<Op>(team, way, count);
+  };
+  return run_collective(argc, argv, name, what, {Op::kHasData, Op::parts, make});
 }
 
 }  // namespace plait::bench

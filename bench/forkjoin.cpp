@@ -90,8 +90,8 @@ void benchmark(const Job& job, const ForkJoinOptions& o) {
 int main(int argc, char** argv) {
   plait::bench::ForkJoinOptions o;
   o.time = 0.02;
-  CLI::App app("Fork and join, barrier and reduction of OpenMP's threads", "bench-forkjoin");
-  app.add_option("-t,--threads", o.threads, "Threads")->check(CLI::Range(1, 1024))->capture_default_str();
-  o.describe(app);
-  return plait::bench::run(argc, argv, app, [&](const plait::bench::Job& job) { plait::bench::benchmark(job, o); }, {1, 1});
+  plait::bench::CommandLine line("Fork and join, barrier and reduction of OpenMP's threads", "bench-forkjoin");
+  line.number("-t,--threads", o.threads, "Threads", 1, 1024);
+  o.describe(line);
+  return plait::bench::run(argc, argv, line, [&](const plait::bench::Job& job) { plait::bench::benchmark(job, o); }, {1, 1});
 }

@@ -6,22 +6,20 @@
 #include <mpi.h>
 #include <plait/mpix.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "timing.hpp"
 
 namespace {
 
+using plait::bench::seconds;
+
 constexpr int kRequests = 1000, kTurns = 2001;
 
-double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-double median(std::vector<double> all) {
-  std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2), all.end());
-  return all[all.size() / 2];
-}
+double median(std::vector<double> all) { return plait::bench::Summary(std::move(all)).median; }
 
 int query_fn(void*, MPI_Status* status) {
   MPI_Status_set_elements(status, MPI_BYTE, 0);

@@ -14,6 +14,10 @@
 //   memcpy-shared   from 64 KB: the same out of shared memory that the other process has just written
 //
 // Each message bears its number, which is compared as it arrives; all bytes are compared at the end of each measurement.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -209,7 +213,7 @@ void benchmark(const Job& job, const LatencyOptions& o) {
   }
   if (ways.empty() && raw.empty()) throw Error("--only: no side has such a name");
   Report report("latency", job, o, 1);
-  report.json["window"] = o.window;
+  report.set("window", o.window);
   std::unique_ptr<Limits> limits;
   if (job.one_node) limits = std::make_unique<Limits>(job, *std::max_element(o.sizes.begin(), o.sizes.end()));
   if (!job.one_node) {
@@ -258,9 +262,9 @@ int main(int argc, char** argv) {
   o.time = 0.02;
   o.sizes = {0};
   for (std::size_t n = 8; n <= std::size_t{4} << 20; n *= 2) o.sizes.push_back(n);
-  CLI::App app("Latency and bandwidth between 2 processes: the MPI, plait and the machine", "bench-latency");
-  o.describe_sizes(app, "Bytes in a message, like 8,1024");
-  app.add_option("--window", o.window, "Messages in a window, for bandwidth")->check(CLI::Range(1, 1 << 16))->capture_default_str();
-  o.describe(app);
-  return plait::bench::run(argc, argv, app, [&](const plait::bench::Job& job) { plait::bench::benchmark(job, o); });
+  plait::bench::CommandLine line("Latency and bandwidth between 2 processes: the MPI, plait and the machine", "bench-latency");
+  o.describe_sizes(line, "Bytes in a message, like 8,1024");
+  line.number("--window", o.window, "Messages in a window, for bandwidth", 1, 1 << 16);
+  o.describe(line);
+  return plait::bench::run(argc, argv, line, [&](const plait::bench::Job& job) { plait::bench::benchmark(job, o); });
 }

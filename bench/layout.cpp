@@ -11,27 +11,24 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "layout/cache.hpp"
+#include "timing.hpp"
 
 namespace {
 
+using plait::bench::seconds;
 using plait::layout::Buffer;
 using plait::layout::layout_of;
 
 constexpr int kSites = 128, kVelocities = 19;
 
-double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-double median(std::vector<double> all) {
-  std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2), all.end());
-  return all[all.size() / 2];
-}
+double median(std::vector<double> all) { return plait::bench::Summary(std::move(all)).median; }
 
 struct Figure {
   std::string name;

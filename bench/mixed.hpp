@@ -15,6 +15,8 @@
 #include <plait/mpix.h>
 #include <plait/partitioned.h>
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -42,10 +44,10 @@ struct MixedOptions : Options {
     sizes = {8, 64, 512, 4096, 32768, 262144};
   }
 
-  void describe_mixed(CLI::App& app) {
-    app.add_option("-t,--threads", threads, "Threads in each process")->check(CLI::Range(1, 1024))->capture_default_str();
-    describe_sizes(app, "Bytes that each thread brings, multiples of 8");
-    describe(app);
+  void describe_mixed(CommandLine& line) {
+    line.number("-t,--threads", threads, "Threads in each process", 1, 1024);
+    describe_sizes(line, "Bytes that each thread brings, multiples of 8");
+    describe(line);
   }
 
   void check() const {

@@ -12,6 +12,9 @@
 //
 // With one thread the two per-thread sides would be what the single ones are, and are left out. A rate is all threads'
 // messages over the time from the first thread's start to the last one's end, at the sender.
+#include <fmt/core.h>
+
+#include <algorithm>
 #include <barrier>
 #include <memory>
 #include <numeric>
@@ -146,7 +149,7 @@ void benchmark(const Job& job, const RateOptions& o) {
   const auto names = {"mpi-single", "plait-single", "mpi-per-thread", "plait-per-thread", "plait-streams", "raw-ring"};
   if (std::none_of(names.begin(), names.end(), [&](auto name) { return o.wants(name); })) throw Error("--only: no side has such a name");
   Report report("msgrate", job, o, o.threads);
-  report.json["window"] = o.window;
+  report.set("window", o.window);
   const std::vector<MPI_Comm> world(static_cast<std::size_t>(o.threads), MPI_COMM_WORLD);
   std::unique_ptr<Communicators> duplicates, streams;
   std::unique_ptr<Rings> rings;
@@ -179,11 +182,11 @@ void benchmark(const Job& job, const RateOptions& o) {
 int main(int argc, char** argv) {
   plait::bench::RateOptions o;
   o.time = 0.2;
-  CLI::App app("Message rate between 2 processes: the MPI, plait and the machine", "bench-msgrate");
+  plait::bench::CommandLine line("Message rate between 2 processes: the MPI, plait and the machine", "bench-msgrate");
   o.sizes = {8};
-  o.describe_sizes(app, "Bytes in a message; the ring's are of 8");
-  app.add_option("--window", o.window, "Messages before an answer")->check(CLI::Range(1, 1 << 16))->capture_default_str();
-  app.add_option("-t,--threads", o.threads, "Threads in each process")->check(CLI::Range(1, 256))->capture_default_str();
-  o.describe(app);
-  return plait::bench::run(argc, argv, app, [&](const plait::bench::Job& job) { plait::bench::benchmark(job, o); });
+  o.describe_sizes(line, "Bytes in a message; the ring's are of 8");
+  line.number("--window", o.window, "Messages before an answer", 1, 1 << 16);
+  line.number("-t,--threads", o.threads, "Threads in each process", 1, 256);
+  o.describe(line);
+  return plait::bench::run(argc, argv, line, [&](const plait::bench::Job& job) { plait::bench::benchmark(job, o); });
 }

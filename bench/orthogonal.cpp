@@ -9,6 +9,8 @@
 //   exchange     both
 //
 // The threads write what is sent and read what was received within the time; only the first communicates.
+#include <fmt/core.h>
+
 #include "mixed.hpp"
 
 namespace plait::bench {
@@ -132,9 +134,9 @@ void benchmark(const Job& job, const OrthogonalOptions& o) {
 int main(int argc, char** argv) {
   plait::bench::OrthogonalOptions o;
   o.threads = 1;
-  CLI::App app("Masteronly against pure MPI: orthogonal parallel communication", "bench-orthogonal");
-  app.add_option("--nodes", o.nodes, "Nodes that the processes are split into")->check(CLI::Range(2, 1 << 20))->capture_default_str();
-  o.describe_mixed(app);
-  return plait::bench::run(argc, argv, app, [&](const plait::bench::Job& job) { plait::bench::benchmark(job, o); },
+  plait::bench::CommandLine line("Masteronly against pure MPI: orthogonal parallel communication", "bench-orthogonal");
+  line.number("--nodes", o.nodes, "Nodes that the processes are split into", 2, 1 << 20);
+  o.describe_mixed(line);
+  return plait::bench::run(argc, argv, line, [&](const plait::bench::Job& job) { plait::bench::benchmark(job, o); },
                            {2, plait::bench::kAny});
 }

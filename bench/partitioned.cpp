@@ -11,11 +11,13 @@
 // that of a message as large as one part.
 #include <mpi.h>
 #include <plait/partitioned.h>
+#include <sched.h>
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <chrono>
-#include <cstdio>
+#include <functional>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -42,9 +44,9 @@ struct PartitionedOptions : Options {
 };
 
 /// Threads that do the same, the first of them the caller, and where they meet.
-class Team {
+class Workers {
  public:
-  explicit Team(int size) : size_(size), heard_(static_cast<std::size_t>(size)) {}
+  explicit Workers(int size) : size_(size), heard_(static_cast<std::size_t>(size)) {}
 
   /// On all threads.
   void run(const std::function<void(int)>& work) {
@@ -144,10 +146,10 @@ struct Requests {
 };
 
 /// A message of so many bytes there and back, and the threads' parts of it.
-class Exchange {
+class PingPong {
  public:
-  Exchange(const Job& job, int threads, int partitions, std::size_t bytes, Buffer::From from)
-      : team_(threads),
+  PingPong(const Job& job, int threads, int partitions, std::size_t bytes, Buffer::From from)
+      : workers_(threads),
         job_(job),
         bytes_(bytes),
         partitions_(partitions),
@@ -159,9 +161,9 @@ class Exchange {
     while (partitions_ > 1 && bytes % (sizeof(Number) * static_cast<std::size_t>(partitions_)) != 0) --partitions_;
     for (MPI_Comm& c : comms_) MPI_Comm_dup(MPI_COMM_WORLD, &c);
   }
-  Exchange(const Exchange&) = delete;
-  Exchange& operator=(const Exchange&) = delete;
-  ~Exchange() {
+  PingPong(const PingPong&) = delete;
+  PingPong& operator=(const PingPong&) = delete;
+  ~PingPong() {
     for (MPI_Comm& c : comms_) MPI_Comm_free(&c);
   }
 
@@ -173,14 +175,14 @@ class Exchange {
     return both_ways("masteronly", [this](int t, std::int64_t trip) {
       if (job_.rank == 1) {
         if (t == 0) receive();
-        team_.meet();
+        workers_.meet();
       }
       fill(t, trip);
-      team_.meet();
+      workers_.meet();
       if (t == 0) send();
       if (job_.rank == 0) {
         if (t == 0) receive();
-        team_.meet();
+        workers_.meet();
       }
     });
   }
@@ -213,7 +215,7 @@ class Exchange {
   Side fill_alone() {
     Side s = both_ways("fill", [this](int t, std::int64_t trip) {
       fill(t, trip);
-      team_.meet();
+      workers_.meet();
     });
     s.units = 1;
     return s;
@@ -225,7 +227,7 @@ class Exchange {
     return one_way("masteronly", [this, late](int t) {
       if (job_.rank == 0) {
         fill_late(t, late);
-        team_.meet();
+        workers_.meet();
         if (t == 0) send();
       } else if (t == 0) {
         receive();
@@ -244,7 +246,7 @@ class Exchange {
         return;
       }
       if (t == 0) Calls::start(&r->send);
-      team_.meet();
+      workers_.meet();
       fill_late(t, late);
       ready<Calls>(t, r->send);
       if (t == 0) Calls::wait(&r->send);
@@ -260,7 +262,9 @@ class Exchange {
   void receive() { PMPI_Recv(in_.at(0), static_cast<int>(bytes_), MPI_BYTE, other(), 0, comms_[0], MPI_STATUS_IGNORE); }
 
   /// Partitions of a thread, and the numbers in them.
-  [[nodiscard]] std::pair<int, int> mine(int t) const { return {partitions_ * t / team_.size(), partitions_ * (t + 1) / team_.size()}; }
+  [[nodiscard]] std::pair<int, int> mine(int t) const {
+    return {partitions_ * t / workers_.size(), partitions_ * (t + 1) / workers_.size()};
+  }
   [[nodiscard]] std::pair<std::size_t, std::size_t> part(int t) const {
     const auto [low, high] = mine(t);
     const std::size_t each = count_ / static_cast<std::size_t>(partitions_);
@@ -278,9 +282,9 @@ class Exchange {
     if (t == 0) {
       Calls::start(&r.receive);
       Calls::start(&r.send);
-      team_.announce();
+      workers_.announce();
     } else {
-      team_.hear(t);
+      workers_.hear(t);
     }
     const auto [low, high] = mine(t);
     for (int p = low; p < high && job_.rank == 1; ++p) {
@@ -301,10 +305,10 @@ class Exchange {
       if (job_.rank == 1) Calls::wait(&r.receive);
       Calls::start(&r.send);
     }
-    team_.meet();
+    workers_.meet();
     fill(t, trip);
     ready<Calls>(t, r.send);
-    team_.meet();
+    workers_.meet();
     if (t > 0) return;
     Calls::wait(&r.send);
     if (job_.rank == 0) Calls::wait(&r.receive);
@@ -317,9 +321,9 @@ class Exchange {
   }
   /// The last number of the last thread's part says when that was ready.
   void fill_late(int t, double late) {
-    if (t == team_.size() - 1 && late > 0) std::this_thread::sleep_for(std::chrono::duration<double>(late));
+    if (t == workers_.size() - 1 && late > 0) std::this_thread::sleep_for(std::chrono::duration<double>(late));
     fill(t, 0);
-    if (t == team_.size() - 1) *out_.at(count_ - 1) = std::bit_cast<Number>(seconds());
+    if (t == workers_.size() - 1) *out_.at(count_ - 1) = std::bit_cast<Number>(seconds());
   }
 
   /// `trip(thread, number)` is what a thread does for one message there and one back.
@@ -327,13 +331,13 @@ class Exchange {
   Side both_ways(const std::string& name, Trip trip) {
     return {name, 2, [this, trip](std::int64_t repeats) {
               double took = 0;
-              team_.run([&](int t) {
-                team_.meet();
+              workers_.run([&](int t) {
+                workers_.meet();
                 if (t == 0) PMPI_Barrier(MPI_COMM_WORLD);
-                team_.meet();
+                workers_.meet();
                 const double begin = seconds();
                 for (std::int64_t i = 0; i < repeats; ++i) trip(t, i);
-                team_.meet();
+                workers_.meet();
                 if (t == 0) took = seconds() - begin;
               });
               last_ = repeats - 1;
@@ -346,11 +350,11 @@ class Exchange {
   Side one_way(const std::string& name, Trip trip) {
     return {name, 1, [this, trip](std::int64_t repeats) {
               double took = 0;
-              team_.run([&](int t) {
+              workers_.run([&](int t) {
                 for (std::int64_t i = 0; i < repeats; ++i) {
-                  team_.meet();
+                  workers_.meet();
                   if (t == 0) PMPI_Barrier(MPI_COMM_WORLD);
-                  team_.meet();
+                  workers_.meet();
                   trip(t);
                   if (t == 0 && job_.rank == 1) took += seconds() - std::bit_cast<double>(*in_.at(count_ - 1));
                 }
@@ -360,7 +364,7 @@ class Exchange {
             }};
   }
 
-  Team team_;
+  Workers workers_;
   const Job& job_;
   std::size_t bytes_;
   int partitions_;
@@ -375,47 +379,47 @@ void benchmark(const Job& job, const PartitionedOptions& o) {
   o.check_sizes();
   if (std::none_of(any.begin(), any.end(), [&](const char* name) { return o.wants(name); })) throw Error("--only: no side has such a name");
   Report report("partitioned", job, o, o.threads);
-  report.json["late_us"] = o.late;
-  report.json["memory"] = o.heap ? "malloc" : "MPI_Alloc_mem";
+  report.set("late_us", o.late);
+  report.set("memory", o.heap ? "malloc" : "MPI_Alloc_mem");
   if (!HAS_OWN && o.wants("mpi-partitioned")) report.skip("mpi-partitioned", "this MPI has no partitioned communication");
   if (o.late > 0 && !job.one_machine) throw Error("--late: the processes have no common clock");
   for (const std::size_t bytes : o.sizes) {
-    Exchange exchange(job, o.threads, o.partitions ? o.partitions : o.threads, bytes, o.from());
+    PingPong whole(job, o.threads, o.partitions ? o.partitions : o.threads, bytes, o.from());
     std::vector<Side> sides;
     const auto side = [&](const char* name, auto make) {
       if (o.wants(name)) sides.push_back(make());
     };
     const double late = o.late * 1e-6;
-    const std::size_t one = bytes / static_cast<std::size_t>(exchange.partitions());
-    std::unique_ptr<Exchange> part;
+    const std::size_t one = bytes / static_cast<std::size_t>(whole.partitions());
+    std::unique_ptr<PingPong> part;
     if (late > 0) {
-      part = std::make_unique<Exchange>(job, 1, 1, one, o.from());
-      side("masteronly", [&] { return exchange.late_masteronly(late); });
+      part = std::make_unique<PingPong>(job, 1, 1, one, o.from());
+      side("masteronly", [&] { return whole.late_masteronly(late); });
 #if HAS_OWN
-      side("mpi-partitioned", [&] { return exchange.late_partitioned<Own>("mpi-partitioned", late); });
+      side("mpi-partitioned", [&] { return whole.late_partitioned<Own>("mpi-partitioned", late); });
 #endif
-      side("plait-partitioned", [&] { return exchange.late_partitioned<Ours>("plait-partitioned", late); });
+      side("plait-partitioned", [&] { return whole.late_partitioned<Ours>("plait-partitioned", late); });
       side("plait-partitioned", [&] { return part->late_partitioned<Ours>("one-part", 0); });
     } else {
-      side("masteronly", [&] { return exchange.masteronly(); });
-      if (o.threads > 1) side("multiple", [&] { return exchange.multiple(); });
+      side("masteronly", [&] { return whole.masteronly(); });
+      if (o.threads > 1) side("multiple", [&] { return whole.multiple(); });
 #if HAS_OWN
-      side("mpi-partitioned", [&] { return exchange.partitioned<Own>("mpi-partitioned"); });
+      side("mpi-partitioned", [&] { return whole.partitioned<Own>("mpi-partitioned"); });
 #endif
-      side("plait-partitioned", [&] { return exchange.partitioned<Ours>("plait-partitioned"); });
-      side("fill", [&] { return exchange.fill_alone(); });
+      side("plait-partitioned", [&] { return whole.partitioned<Ours>("plait-partitioned"); });
+      side("fill", [&] { return whole.fill_alone(); });
     }
     for (Side& s : sides) {
       if (late > 0 || s.name == "fill") continue;
-      s.run = [run = s.run, &exchange, name = s.name](std::int64_t repeats) {
+      s.run = [run = s.run, &whole, name = s.name](std::int64_t repeats) {
         const double took = run(repeats);
-        insist(exchange.wrong(), name);
+        insist(whole.wrong(), name);
         return took;
       };
     }
     // Of a late trip only the end is measured, which is little of the time that it takes.
     measure(sides, late > 0 ? o.time / 50 : o.time, o.rounds);
-    report.add(o.late > 0 ? "after_the_last" : "half_round_trip", {{"bytes", bytes}, {"partitions", exchange.partitions()}}, sides);
+    report.add(o.late > 0 ? "after_the_last" : "half_round_trip", {{"bytes", bytes}, {"partitions", whole.partitions()}}, sides);
     sides.clear();
   }
   report.write();
@@ -428,12 +432,13 @@ int main(int argc, char** argv) {
   plait::bench::PartitionedOptions o;
   o.time = 0.02;
   for (std::size_t n = 1024; n <= std::size_t{16} << 20; n *= 4) o.sizes.push_back(n);
-  CLI::App app("Partitioned messages between 2 processes: masteronly, multiple, the MPI's own and plait's", "bench-partitioned");
-  app.add_option("-t,--threads", o.threads, "Threads that fill, in each process")->check(CLI::Range(1, 1024))->capture_default_str();
-  app.add_option("--partitions", o.partitions, "Of a message; usually one for each thread")->check(CLI::Range(1, 1 << 20));
-  app.add_option("--late", o.late, "The last thread comes so many microseconds later")->check(CLI::Range(1, 1 << 30));
-  app.add_flag("--heap", o.heap, "Buffers from malloc, not from MPI_Alloc_mem");
-  o.describe_sizes(app, "Bytes of a message, multiples of 8");
-  o.describe(app);
-  return plait::bench::run(argc, argv, app, [&](const plait::bench::Job& job) { plait::bench::benchmark(job, o); });
+  plait::bench::CommandLine line("Partitioned messages between 2 processes: masteronly, multiple, the MPI's own and plait's",
+                                 "bench-partitioned");
+  line.number("-t,--threads", o.threads, "Threads that fill, in each process", 1, 1024);
+  line.optional_number("--partitions", o.partitions, "Of a message; usually one for each thread", 1, 1 << 20);
+  line.optional_number("--late", o.late, "The last thread comes so many microseconds later", 1, 1 << 30);
+  line.flag("--heap", o.heap, "Buffers from malloc, not from MPI_Alloc_mem");
+  o.describe_sizes(line, "Bytes of a message, multiples of 8");
+  o.describe(line);
+  return plait::bench::run(argc, argv, line, [&](const plait::bench::Job& job) { plait::bench::benchmark(job, o); });
 }

@@ -104,8 +104,8 @@ int main(int argc, char** argv) {
   plait::bench::Options o;
   o.time = 0.02;
   o.sizes = {100, 1000, 10000, 100000};
-  CLI::App app("Passive-target progress: gets from a process that computes", "bench-passive");
-  o.describe_sizes(app, "Microseconds that the target computes");
-  o.describe(app);
-  return plait::bench::run(argc, argv, app, [&](const plait::bench::Job& job) { plait::bench::benchmark(job, o); });
+  plait::bench::CommandLine line("Passive-target progress: gets from a process that computes", "bench-passive");
+  o.describe_sizes(line, "Microseconds that the target computes");
+  o.describe(line);
+  return plait::bench::run(argc, argv, line, [&](const plait::bench::Job& job) { plait::bench::benchmark(job, o); });
 }

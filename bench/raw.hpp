@@ -8,6 +8,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <mpi.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -62,11 +63,13 @@ class SharedMemory {
 /// Waits by polling: so many rounds at full speed, then one yield a round. 0 where spinners outnumber the cores, for
 /// then the one that is waited for has no core.
 struct Spin {
+  /// Some 10 us: on a shared machine the other side may still lose its core.
+  static constexpr int kRounds = 1 << 14;
+
   int rounds = 0;
 
-  /// By polling alone where each of so many threads in each process has a core. The bound is some 10 us: on a shared
-  /// machine the other side may still lose its core.
-  static Spin of(const Job& job, int threads) { return {job.room_for(threads) ? 1 << 14 : 0}; }
+  /// By polling alone where each of so many threads in each process has a core.
+  static Spin of(const Job& job, int threads) { return {job.room_for(threads) ? kRounds : 0}; }
 
   template <class Ready>
   void until(Ready ready) const {

@@ -6,6 +6,8 @@
 //   streams     each thread on the communicator of a stream
 //
 // In bytes a second.
+#include <fmt/core.h>
+
 #include <set>
 
 #include "mixed.hpp"
@@ -82,9 +84,9 @@ void benchmark(const Job& job, const MixedOptions& o) {
 int main(int argc, char** argv) {
   plait::bench::MixedOptions o;
   o.sizes = {4096, 65536, 1048576};
-  CLI::App app("Threads that fill the link between two processes", "bench-saturation");
-  app.add_option("-t,--threads", o.threads, "Threads in each process at most")->check(CLI::Range(1, 1024))->capture_default_str();
-  o.describe_sizes(app, "Bytes in a message");
-  o.describe(app);
-  return plait::bench::run(argc, argv, app, [&](const plait::bench::Job& job) { plait::bench::benchmark(job, o); });
+  plait::bench::CommandLine line("Threads that fill the link between two processes", "bench-saturation");
+  line.number("-t,--threads", o.threads, "Threads in each process at most", 1, 1024);
+  o.describe_sizes(line, "Bytes in a message");
+  o.describe(line);
+  return plait::bench::run(argc, argv, line, [&](const plait::bench::Job& job) { plait::bench::benchmark(job, o); });
 }

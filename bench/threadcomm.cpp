@@ -8,12 +8,12 @@
 #include <omp.h>
 #include <plait/mpix.h>
 
+#include <algorithm>
 #include <atomic>
-#include <cstring>
-#include <functional>
-#include <numeric>
+#include <cstddef>
 
 #include "common.hpp"
+#include "raw.hpp"
 
 namespace plait::bench {
 namespace {
@@ -105,34 +105,19 @@ class Ranks {
   /// Two threads of one process that hand a cache line back and forth.
   static Side hand_over() {
     return {"hand-over", 2, [](std::int64_t times) {
-              struct alignas(256) Line {
-                std::atomic<std::int64_t> value{0};
-              } line;
+              raw::HandOverMemory line{};
               const double begin = seconds();
 #pragma omp parallel num_threads(2) default(shared)
-              {
-                const int me = omp_get_thread_num();
-                for (std::int64_t n = me; n < 2 * times; n += 2) {
-                  // Release and acquire, as a message would be handed over.
-                  for (int polls = 0; line.value.load(std::memory_order_acquire) != n; ++polls) {
-                    if (polls > 1 << 14) sched_yield();
-                  }
-                  line.value.store(n + 1, std::memory_order_release);
-                }
-              }
+              raw::hand_over(line, omp_get_thread_num() == 0, 0, times, raw::Spin{raw::Spin::kRounds});
               return seconds() - begin;
             }};
   }
 
   /// One copy from a buffer to another: the least that a large message takes.
   static Side copy(std::size_t bytes) {
-    return {"memcpy", 1, [from = std::vector<char>(bytes, 1), to = std::vector<char>(bytes)](std::int64_t times) mutable {
-              const double begin = seconds();
-              for (std::int64_t i = 0; i < times; ++i) {
-                std::memcpy(to.data(), from.data(), from.size());
-                asm volatile("" ::"r"(to.data()) : "memory");
-              }
-              return seconds() - begin;
+    return {"memcpy", 1,
+            [from = std::vector<std::byte>(bytes, std::byte{1}), to = std::vector<std::byte>(bytes)](std::int64_t times) mutable {
+              return raw::copy(to.data(), from.data(), from.size(), times);
             }};
   }
 
@@ -211,12 +196,10 @@ int main(int argc, char** argv) {
   plait::bench::RankOptions o;
   o.time = 0.02;
   o.sizes = {8, 1024, 8192, 65536, 524288};
-  CLI::App app("Calls where threads are ranks, and where processes are", "bench-threadcomm");
-  app.add_option("-t,--threads", o.threads, "Ranks in each process; 0: the process is one")
-      ->check(CLI::Range(0, 1024))
-      ->capture_default_str();
-  o.describe_sizes(app, "Bytes of a message, multiples of 8");
-  o.describe(app);
-  return plait::bench::run(argc, argv, app, [&](const plait::bench::Job& job) { plait::bench::benchmark(job, o); },
+  plait::bench::CommandLine line("Calls where threads are ranks, and where processes are", "bench-threadcomm");
+  line.number("-t,--threads", o.threads, "Ranks in each process; 0: the process is one", 0, 1024);
+  o.describe_sizes(line, "Bytes of a message, multiples of 8");
+  o.describe(line);
+  return plait::bench::run(argc, argv, line, [&](const plait::bench::Job& job) { plait::bench::benchmark(job, o); },
                            {1, plait::bench::kAny});
 }

@@ -50,7 +50,7 @@ def bench(mpi: Mpi, names: list[str], choice: Choice, out: Path | None, anew: bo
     jobs.sort(key=lambda job: job.turn)
     missing = {name for job in jobs if not (mpi.build / "bin" / (name := _program(job))).exists()}
     if missing:
-        raise BenchError(f"{', '.join(sorted(missing))}: not built for this MPI yet; type: make MPI={mpi.name} build")
+        raise BenchError(f"{', '.join(sorted(missing))}: not built for this MPI yet; type: make MPI={mpi.name} bench")
     plan = {"schema": store.SCHEMA, "mpi": mpi.name, "cores": cores, "jobs": [[job.key, *job.arguments] for job in jobs]}
     folder = out or _folder(mpi, plan, anew)
     run = Run(mpi, jobs, plan, folder, console)

@@ -20,11 +20,11 @@ from pathlib import Path
 
 from plait import built, feed, leftovers
 from plait.machine import usable_cores
-from plait.mpis import ROOT, Job, Mpi, MpiError, Noise
+from plait.mpis import Job, Mpi, MpiError, Noise
 
 TIMED_OUT = 124
 STDIN = "stdin"  # the pipe in a job's folder
-NODES = ROOT / "tests" / "nodes"
+NODES = Path(__file__).parent / "nodes"
 
 
 @dataclass
@@ -166,7 +166,7 @@ def why_no_nodes(mpi: Mpi) -> str | None:
         if not shutil.which(tool):
             return f"{tool} is not installed"
     if not (NODES / "mpinodes").exists():
-        return "tests/nodes/mpinodes is missing"
+        return f"{NODES / 'mpinodes'} is missing"
     probe = [*_namespace_root(), "unshare", "--mount", "--pid", "--fork", "--net", "--uts", "--ipc", "--mount-proc", "true"]
     refused = subprocess.run(probe, capture_output=True, text=True, check=False)
     return None if refused.returncode == 0 else f"namespaces are not allowed here ({refused.stderr.strip().splitlines()[-1]})"

@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 
 import pytest
+from plait.launch import NODES
 
-NODES = Path(__file__).resolve().parents[1] / "nodes"
 MPINODES = NODES / "mpinodes"
 
 

@@ -1,0 +1,34 @@
+#include "measure.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+
+#include "job.hpp"
+#include "timing.hpp"
+
+namespace plait::bench {
+
+void measure(std::vector<Side>& sides, double time, int rounds) {
+  time = Job::agreed(std::max(time, 1000 * clock_resolution()));
+  for (Side& side : sides) {
+    double took = 0;
+    std::int64_t n = 1;
+    for (;; n *= 4) {
+      PMPI_Barrier(MPI_COMM_WORLD);
+      took = side.run(n);
+      took = Job::agreed(std::min(took, side.run(n)));  // one may have met something else
+      if (took > time / 4) break;
+    }
+    side.repeats = std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(n) * time / took));
+  }
+  for (int round = 0; round < rounds; ++round) {
+    for (std::size_t k = 0; k < sides.size(); ++k) {
+      Side& side = sides[(k + static_cast<std::size_t>(round)) % sides.size()];
+      PMPI_Barrier(MPI_COMM_WORLD);
+      side.samples.push_back(side.run(side.repeats) / static_cast<double>(side.repeats) / side.units);
+    }
+  }
+}
+
+}  // namespace plait::bench
