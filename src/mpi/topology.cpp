@@ -72,6 +72,7 @@ threadcomm::Edges edges(int n, const int* sources, const int* degrees, const int
 
 #pragma GCC visibility push(default)
 
+using plait::mpi::gated;
 using plait::mpi::handle_of;
 using plait::mpi::ints;
 using plait::mpi::naming_child;
@@ -126,7 +127,7 @@ PLAIT_MAKES_TOPOLOGY(MPI_Dist_graph_create_adjacent,
 #define PLAIT_ASKS_TOPOLOGY(NAME, PARAMETERS, ARGUMENTS, BODY) \
   extern "C" int NAME PARAMETERS {                             \
     Communicator* const c = threads(comm);                     \
-    if (!c) return P##NAME ARGUMENTS;                          \
+    if (!c) return gated([&] { return P##NAME ARGUMENTS; });   \
     return on(comm, [&] BODY);                                 \
   }
 // NOLINTEND(bugprone-macro-parentheses)
