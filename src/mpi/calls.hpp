@@ -64,10 +64,11 @@ inline int counting_windows(int more, int error) noexcept {
   return error;
 }
 
-// ---- collective calls on thread communicators; `make` makes the rank's side of one
+// ---- collective calls on thread communicators; `make` makes the rank's side of one. Not inline: calls on other communicators
+// want a small frame.
 
 template <class Make>
-int run_by_threads(MPI_Comm comm, Communicator& c, stream::Call call, Make make) noexcept {
+[[gnu::noinline]] int run_by_threads(MPI_Comm comm, Communicator& c, stream::Call call, Make make) noexcept {
   return on_returning(comm, [&] {
     Rank& rank = threadcomm::rank_of(c);
     return threadcomm::run(rank, call, make(rank));
@@ -75,7 +76,7 @@ int run_by_threads(MPI_Comm comm, Communicator& c, stream::Call call, Make make)
 }
 
 template <class Make>
-int start_by_threads(MPI_Comm comm, Communicator& c, MPI_Request* request, Make make) noexcept {
+[[gnu::noinline]] int start_by_threads(MPI_Comm comm, Communicator& c, MPI_Request* request, Make make) noexcept {
   return on(comm, [&] {
     Rank& rank = threadcomm::rank_of(c);
     *request = handle_of(threadcomm::start(rank, make(rank)));

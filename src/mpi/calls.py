@@ -139,7 +139,7 @@ def served(p, decision, names):
     comm, *request = [a.name for a in p.parameters if a.type in ("MPI_Comm", "MPI_Request")]
     how = f"{request[0]}, " if request else f'{{"{p.name}", __builtin_return_address(0)}}, '
     given = "".join(f", {n}" for n in names if n not in (comm, *request))
-    make = f"[&](Rank& rank) {{ return collective::{decision.handles['comm']}(rank{given}); }}"
+    make = f"[=](Rank& rank) {{ return collective::{decision.handles['comm']}(rank{given}); }}"
     return f"  if (Communicator* const c = threads({comm})) return {'start' if request else 'run'}_by_threads({comm}, *c, {how}{make});"
 
 

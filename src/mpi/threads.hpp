@@ -9,10 +9,15 @@
 
 namespace plait::mpi {
 
-/// Null for other communicators than those of threads.
-inline stream::Communicator* threads(MPI_Comm comm) noexcept {
+/// Where there are communicators of plait's. Not inline: every call on a communicator asks, and most end with the question below.
+[[gnu::noinline]] inline stream::Communicator* threads_of(MPI_Comm comm) noexcept {
   stream::Communicator* const c = stream::find_communicator(comm);
   return c && threadcomm::is_threadcomm(*c) ? c : nullptr;
+}
+
+/// Null for other communicators than those of threads.
+[[gnu::always_inline]] inline stream::Communicator* threads(MPI_Comm comm) noexcept {
+  return stream::communicators_exist() ? threads_of(comm) : nullptr;
 }
 
 /// What thread communicators do not have: tells the error handler of one. MPI_SUCCESS for others.

@@ -123,7 +123,7 @@ void destroy_communicator(Communicator& communicator) noexcept;
 extern std::atomic<int> tag_limit;
 
 /// Null for an ordinary one.
-[[nodiscard]] inline Communicator* find_communicator(MPI_Comm handle) noexcept {
+[[nodiscard, gnu::always_inline]] inline Communicator* find_communicator(MPI_Comm handle) noexcept {
   if (!communicators_exist()) [[likely]]
     return nullptr;
   Communicator* const c = look_up(handle);
