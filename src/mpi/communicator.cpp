@@ -5,6 +5,7 @@
 
 #include "mpi/naming.hpp"
 #include "mpi/native.hpp"
+#include "mpi/quirks.hpp"
 #include "mpi/threads.hpp"
 #include "stream/stream.hpp"
 #include "threadcomm/attribute.hpp"
@@ -106,7 +107,7 @@ extern "C" int MPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* requ
   return plait::mpi::report_on(comm, MPI_ERR_UNSUPPORTED_OPERATION);
 }
 
-#if MPI_VERSION >= 4
+#if PLAIT_MPI_HAS_ISENDRECV
 extern "C" int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request) {
   if (!find_communicator(comm)) return gated([&] { return PMPI_Comm_idup_with_info(comm, info, newcomm, request); });
   return plait::mpi::report_on(comm, MPI_ERR_UNSUPPORTED_OPERATION);

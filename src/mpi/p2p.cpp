@@ -1,6 +1,7 @@
 // The exported point-to-point calls. On a stream communicator they are plait's, on others the MPI's own.
 #include "mpi/communicator.hpp"
 #include "mpi/native.hpp"
+#include "mpi/quirks.hpp"
 #include "stream/message.hpp"
 #include "stream/plain.hpp"
 
@@ -224,10 +225,12 @@ PLAIT_IRECV(MPI_Irecv_c, MPI_Count, ireceive)
 PLAIT_IRECV(MPI_Recv_init_c, MPI_Count, receive_init)
 PLAIT_SENDRECV(MPI_Sendrecv_c, MPI_Count)
 PLAIT_SENDRECV_REPLACE(MPI_Sendrecv_replace_c, MPI_Count)
-PLAIT_ISENDRECV(MPI_Isendrecv, int)
 PLAIT_ISENDRECV(MPI_Isendrecv_c, MPI_Count)
-PLAIT_ISENDRECV_REPLACE(MPI_Isendrecv_replace, int)
 PLAIT_ISENDRECV_REPLACE(MPI_Isendrecv_replace_c, MPI_Count)
+#endif
+#if PLAIT_MPI_HAS_ISENDRECV
+PLAIT_ISENDRECV(MPI_Isendrecv, int)
+PLAIT_ISENDRECV_REPLACE(MPI_Isendrecv_replace, int)
 #endif
 
 // ---- probes and matched receives
