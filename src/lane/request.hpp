@@ -103,6 +103,8 @@ extern ChunkedArray<Slot, kChunkSlots, kMaxSlots / kChunkSlots> slots;
 /// A free slot, null when there is no memory. What it held before is undefined but for Request::slot.
 [[nodiscard]] Request* take_slot() noexcept;
 void give_slot(Request& r) noexcept;
+/// Has there ever been a request in the slot?
+[[nodiscard]] inline bool is_made(std::uint32_t slot) noexcept { return slots.find(slot) != nullptr; }
 /// The request in a slot that is in use.
 [[nodiscard]] inline Request& in_slot(std::uint32_t slot) noexcept { return *reinterpret_cast<Request*>(&slots[slot]); }
 

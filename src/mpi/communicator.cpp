@@ -1,12 +1,12 @@
-// The exported functions that make, free and describe communicators, where streams and threads are concerned.
+// The exported functions that make, free and describe communicators, where streams, threads and names are concerned.
 #include "mpi/communicator.hpp"
 
 #include <vector>
 
 #include "mpi/naming.hpp"
 #include "mpi/native.hpp"
+#include "mpi/quirks.hpp"
 #include "mpi/threads.hpp"
-#include "p2p/communicator.hpp"
 #include "stream/stream.hpp"
 #include "threadcomm/attribute.hpp"
 
@@ -42,7 +42,7 @@ int release(MPI_Comm* comm, int (*native)(MPI_Comm*)) {
     });
   }
   if (c) p2p::destroy_communicator(*c);
-  return native(comm);
+  return blocking([&] { return native(comm); });
 }
 
 }  // namespace
@@ -50,8 +50,11 @@ int release(MPI_Comm* comm, int (*native)(MPI_Comm*)) {
 
 #pragma GCC visibility push(default)
 
+using plait::mpi::blocking;
+using plait::mpi::gated;
 using plait::mpi::handle_of;
 using plait::mpi::on;
+using plait::mpi::refused;
 using plait::mpi::threads;
 using plait::p2p::Call;
 using plait::p2p::Communicator;
@@ -75,7 +78,7 @@ extern "C" int MPI_Comm_size(MPI_Comm comm, int* size) {
 extern "C" int MPI_Comm_compare(MPI_Comm one, MPI_Comm other, int* result) {
   Communicator* const a = threads(one);
   Communicator* const b = threads(other);
-  if (!a && !b) return PMPI_Comm_compare(one, other, result);
+  if (!a && !b) return gated([&] { return PMPI_Comm_compare(one, other, result); });
   return on(one, [&] {
     plait::require(result, MPI_ERR_ARG);
     *result = a && b ? plait::threadcomm::compare(rank_of(*a), rank_of(*b)) : MPI_UNEQUAL;
@@ -84,14 +87,14 @@ extern "C" int MPI_Comm_compare(MPI_Comm one, MPI_Comm other, int* result) {
 
 extern "C" int MPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
   Communicator* const c = find_communicator(comm);
-  if (!c) return plait::mpi::blocking([&] { return PMPI_Comm_dup(comm, newcomm); });
+  if (!c) return blocking([&] { return PMPI_Comm_dup(comm, newcomm); });
   const Call call{"MPI_Comm_dup", PLAIT_CALLER};
   return on(comm, [&] { plait::mpi::duplicate(*c, newcomm, call); });
 }
 
 extern "C" int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
   Communicator* const c = find_communicator(comm);
-  if (!c) return plait::mpi::blocking([&] { return PMPI_Comm_dup_with_info(comm, info, newcomm); });
+  if (!c) return blocking([&] { return PMPI_Comm_dup_with_info(comm, info, newcomm); });
   const Call call{"MPI_Comm_dup_with_info", PLAIT_CALLER};
   return on(comm, [&] {
     plait::mpi::duplicate(*c, newcomm, call);
@@ -100,13 +103,13 @@ extern "C" int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* ne
 }
 
 extern "C" int MPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request) {
-  if (!find_communicator(comm)) return PMPI_Comm_idup(comm, newcomm, request);
+  if (!find_communicator(comm)) return gated([&] { return PMPI_Comm_idup(comm, newcomm, request); });
   return plait::mpi::report_on(comm, MPI_ERR_UNSUPPORTED_OPERATION);
 }
 
-#if MPI_VERSION >= 4
+#if PLAIT_MPI_HAS_ISENDRECV
 extern "C" int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request) {
-  if (!find_communicator(comm)) return PMPI_Comm_idup_with_info(comm, info, newcomm, request);
+  if (!find_communicator(comm)) return gated([&] { return PMPI_Comm_idup_with_info(comm, info, newcomm, request); });
   return plait::mpi::report_on(comm, MPI_ERR_UNSUPPORTED_OPERATION);
 }
 #endif
@@ -130,6 +133,26 @@ extern "C" int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info in
     plait::require(type == MPI_COMM_TYPE_SHARED || type == MPI_UNDEFINED, MPI_ERR_UNSUPPORTED_OPERATION);
     *newcomm = handle_of(plait::threadcomm::split_by_node(rank_of(*c), type == MPI_UNDEFINED, key, call));
   });
+}
+
+extern "C" int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm) {
+  if (const int no = refused(comm); no != MPI_SUCCESS) return no;
+  if (plait::mpi::is_our_group(group)) return plait::mpi::report_on(comm, MPI_ERR_GROUP);
+  return plait::mpi::naming_apart(comm, tag, newcomm, [&] { return PMPI_Comm_create_group(comm, group, tag, newcomm); });
+}
+
+extern "C" int MPI_Intercomm_create(MPI_Comm local, int leader, MPI_Comm peers, int remote, int tag, MPI_Comm* newcomm) {
+  if (const int no = refused(local); no != MPI_SUCCESS) return no;
+  // Only the leader says who the peers are.
+  int rank = -1;
+  if (threads(peers) && PMPI_Comm_rank(local, &rank) == MPI_SUCCESS && rank == leader) return refused(peers);
+  return plait::mpi::naming_apart(MPI_COMM_NULL, tag, newcomm,
+                                  [&] { return PMPI_Intercomm_create(local, leader, peers, remote, tag, newcomm); });
+}
+
+extern "C" int MPI_Intercomm_merge(MPI_Comm comm, int high, MPI_Comm* newcomm) {
+  if (const int no = refused(comm); no != MPI_SUCCESS) return no;
+  return plait::mpi::naming_child(comm, newcomm, [&] { return PMPI_Intercomm_merge(comm, high, newcomm); });
 }
 
 extern "C" int MPI_Comm_free(MPI_Comm* comm) { return plait::mpi::release(comm, PMPI_Comm_free); }

@@ -8,6 +8,7 @@
 #include "base/spinlock.hpp"
 #include "mpi/error.hpp"
 #include "mpi/handle.hpp"
+#include "mpi/native.hpp"
 
 namespace plait::mpi {
 namespace {
@@ -89,7 +90,7 @@ extern "C" int MPIX_Grequest_class_allocate(MPIX_Grequest_class greq_class, void
 extern "C" int MPI_Grequest_complete(MPI_Request request) {
   using namespace plait::mpi;
   plait::Request* const r = ours(request);
-  if (!r) return PMPI_Grequest_complete(request);
+  if (!r) return gated([&] { return PMPI_Grequest_complete(request); });
   return guarded([&] {
     plait::grequest::Grequest* const g = r->kind ? plait::grequest::find(*r) : nullptr;
     plait::require(g && plait::grequest::complete(*g), MPI_ERR_REQUEST);

@@ -19,8 +19,6 @@ using threadcomm::Group;
 using threadcomm::Place;
 using GroupBits = HandleBits<MPI_Group>;
 
-bool is_our_group(MPI_Group h) noexcept { return any_requests() && GroupBits::ours(h); }
-
 Group& our_group(MPI_Group h) {
   Request& r = GroupBits::request(h);
   require(threadcomm::is_group(r), MPI_ERR_GROUP);
@@ -103,6 +101,7 @@ int compare(MPI_Group one, MPI_Group other) {
 #pragma GCC visibility push(default)
 
 using plait::require;
+using plait::mpi::gated;
 using plait::mpi::guarded;
 using plait::mpi::is_our_group;
 using plait::mpi::on;
@@ -111,7 +110,7 @@ using plait::mpi::threads;
 
 extern "C" int MPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
   plait::p2p::Communicator* const c = threads(comm);
-  if (!c) return PMPI_Comm_group(comm, group);
+  if (!c) return gated([&] { return PMPI_Comm_group(comm, group); });
   return on(comm, [&] {
     require(group, MPI_ERR_ARG);
     *group = plait::mpi::GroupBits::handle(plait::threadcomm::group_of(plait::threadcomm::rank_of(*c)));
@@ -141,7 +140,7 @@ extern "C" int MPI_Group_rank(MPI_Group group, int* rank) {
 }
 
 extern "C" int MPI_Group_translate_ranks(MPI_Group from, int n, const int ranks[], MPI_Group to, int found[]) {
-  if (!is_our_group(from) && !is_our_group(to)) return PMPI_Group_translate_ranks(from, n, ranks, to, found);
+  if (!is_our_group(from) && !is_our_group(to)) return gated([&] { return PMPI_Group_translate_ranks(from, n, ranks, to, found); });
   return guarded([&] {
     require(n >= 0 && ((ranks && found) || n == 0), MPI_ERR_ARG);
     if (n > 0) plait::mpi::translate(from, std::span(ranks, static_cast<std::size_t>(n)), to, found);
@@ -149,47 +148,47 @@ extern "C" int MPI_Group_translate_ranks(MPI_Group from, int n, const int ranks[
 }
 
 extern "C" int MPI_Group_compare(MPI_Group one, MPI_Group other, int* result) {
-  if (!is_our_group(one) && !is_our_group(other)) return PMPI_Group_compare(one, other, result);
+  if (!is_our_group(one) && !is_our_group(other)) return gated([&] { return PMPI_Group_compare(one, other, result); });
   return guarded([&] { *result = plait::mpi::compare(one, other); });
 }
 
 extern "C" int MPI_Group_union(MPI_Group one, MPI_Group other, MPI_Group* made) {
-  if (!is_our_group(one) && !is_our_group(other)) return PMPI_Group_union(one, other, made);
+  if (!is_our_group(one) && !is_our_group(other)) return gated([&] { return PMPI_Group_union(one, other, made); });
   return plait::mpi::combine(one, other, made, plait::threadcomm::unite);
 }
 
 extern "C" int MPI_Group_intersection(MPI_Group one, MPI_Group other, MPI_Group* made) {
-  if (!is_our_group(one) && !is_our_group(other)) return PMPI_Group_intersection(one, other, made);
+  if (!is_our_group(one) && !is_our_group(other)) return gated([&] { return PMPI_Group_intersection(one, other, made); });
   return plait::mpi::combine(one, other, made, plait::threadcomm::intersect);
 }
 
 extern "C" int MPI_Group_difference(MPI_Group one, MPI_Group other, MPI_Group* made) {
-  if (!is_our_group(one) && !is_our_group(other)) return PMPI_Group_difference(one, other, made);
+  if (!is_our_group(one) && !is_our_group(other)) return gated([&] { return PMPI_Group_difference(one, other, made); });
   return plait::mpi::combine(one, other, made, plait::threadcomm::subtract);
 }
 
 extern "C" int MPI_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Group* made) {
-  if (!is_our_group(group)) return PMPI_Group_incl(group, n, ranks, made);
+  if (!is_our_group(group)) return gated([&] { return PMPI_Group_incl(group, n, ranks, made); });
   return plait::mpi::pick(group, n, ranks, made, plait::threadcomm::include);
 }
 
 extern "C" int MPI_Group_excl(MPI_Group group, int n, const int ranks[], MPI_Group* made) {
-  if (!is_our_group(group)) return PMPI_Group_excl(group, n, ranks, made);
+  if (!is_our_group(group)) return gated([&] { return PMPI_Group_excl(group, n, ranks, made); });
   return plait::mpi::pick(group, n, ranks, made, plait::threadcomm::exclude);
 }
 
 extern "C" int MPI_Group_range_incl(MPI_Group group, int n, int ranges[][3], MPI_Group* made) {
-  if (!is_our_group(group)) return PMPI_Group_range_incl(group, n, ranges, made);
+  if (!is_our_group(group)) return gated([&] { return PMPI_Group_range_incl(group, n, ranges, made); });
   return plait::mpi::pick_ranges(group, n, ranges, made, plait::threadcomm::include);
 }
 
 extern "C" int MPI_Group_range_excl(MPI_Group group, int n, int ranges[][3], MPI_Group* made) {
-  if (!is_our_group(group)) return PMPI_Group_range_excl(group, n, ranges, made);
+  if (!is_our_group(group)) return gated([&] { return PMPI_Group_range_excl(group, n, ranges, made); });
   return plait::mpi::pick_ranges(group, n, ranges, made, plait::threadcomm::exclude);
 }
 
 extern "C" int MPI_Group_free(MPI_Group* group) {
-  if (!group || !is_our_group(*group)) return PMPI_Group_free(group);
+  if (!group || !is_our_group(*group)) return gated([&] { return PMPI_Group_free(group); });
   return guarded([&] {
     plait::threadcomm::free_group(our_group(*group));
     *group = MPI_GROUP_NULL;

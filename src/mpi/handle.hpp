@@ -40,9 +40,20 @@ struct HandleBits {
       return static_cast<Handle>(r.slot | kKind);
     }
   }
+
+  // The numbers that Fortran has for handles: where these are pointers, the MPI counts its own from 0.
+  static int number(Handle h) noexcept { return static_cast<int>(request(h).slot | kKind); }
+  static bool is_number(int number) noexcept { return (static_cast<std::uint32_t>(number) & kKindMask) == kKind; }
+  /// 0 where no handle was ever made of it.
+  static Handle of_number(int number) noexcept {
+    const std::uint32_t slot = static_cast<std::uint32_t>(number) & ~kKindMask;
+    return request::is_made(slot) ? handle(request::in_slot(slot)) : Handle{};
+  }
 };
 
 using RequestBits = HandleBits<MPI_Request>;
+
+inline bool is_our_group(MPI_Group h) noexcept { return any_requests() && HandleBits<MPI_Group>::ours(h); }
 
 inline MPI_Request handle_of(const Request& r) noexcept { return RequestBits::handle(r); }
 

@@ -79,7 +79,8 @@ int initialize(int* argc, char*** argv, int required, int* provided) noexcept {
   std::vector<MPI_Comm> worlds;
   const bool serialized = granted < MPI_THREAD_MULTIPLE || split_threads();
   partitioned::open(make_channel(), serialized);
-  progress::set_processes_here(std::max(settings::number(Id::local_processes).value_or(0), settings::number(Id::openmpi_local_size).value_or(0)));
+  progress::set_processes_here(
+      std::max(settings::number(Id::local_processes).value_or(0), settings::number(Id::openmpi_local_size).value_or(0)));
   const int wanted = serialized || one_node() ? 1 : channels();
   for (int i = 0; i < wanted; ++i) {
     if (const MPI_Comm made = make_channel(); made != MPI_COMM_NULL) worlds.push_back(made);

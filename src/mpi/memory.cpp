@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdlib>
 
+#include "base/mpi_lock.hpp"
 #include "base/shared_memory.hpp"
 
 namespace {
@@ -18,6 +19,7 @@ bool wants_more(MPI_Info info) noexcept {
   if (info == MPI_INFO_NULL) return false;
   std::array<char, 32> text{};
   int found = 0;
+  const plait::MpiLock lock;
   PMPI_Info_get(info, "mpi_minimum_memory_alignment", static_cast<int>(text.size()) - 1, text.data(), &found);
   return found && std::strtoul(text.data(), nullptr, 10) > kAlignment;
 }
@@ -33,11 +35,18 @@ void* share(MPI_Aint size, MPI_Info info) noexcept {
 
 extern "C" int MPI_Alloc_mem(MPI_Aint size, MPI_Info info, void* baseptr) {
   void* const block = baseptr ? share(size, info) : nullptr;
-  if (!block) return PMPI_Alloc_mem(size, info, baseptr);
-  *static_cast<void**>(baseptr) = block;
-  return MPI_SUCCESS;
+  if (block) {
+    *static_cast<void**>(baseptr) = block;
+    return MPI_SUCCESS;
+  }
+  const plait::MpiLock lock;
+  return PMPI_Alloc_mem(size, info, baseptr);
 }
 
-extern "C" int MPI_Free_mem(void* base) { return plait::SharedHeap::get().give(base) ? MPI_SUCCESS : PMPI_Free_mem(base); }
+extern "C" int MPI_Free_mem(void* base) {
+  if (plait::SharedHeap::get().give(base)) return MPI_SUCCESS;
+  const plait::MpiLock lock;
+  return PMPI_Free_mem(base);
+}
 
 #pragma GCC visibility pop

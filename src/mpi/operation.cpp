@@ -8,7 +8,7 @@ using plait::MpiLock;
 #pragma GCC visibility push(default)
 
 extern "C" int MPI_Op_create(MPI_User_function* function, int commute, MPI_Op* op) {
-  const MpiLock gate;
+  const MpiLock lock;
   const int error = PMPI_Op_create(function, commute, op);
   if (error == MPI_SUCCESS) plait::threadcomm::remember_operation(*op, function);
   return error;
@@ -16,7 +16,7 @@ extern "C" int MPI_Op_create(MPI_User_function* function, int commute, MPI_Op* o
 
 #if MPI_VERSION >= 4
 extern "C" int MPI_Op_create_c(MPI_User_function_c* function, int commute, MPI_Op* op) {
-  const MpiLock gate;
+  const MpiLock lock;
   const int error = PMPI_Op_create_c(function, commute, op);
   if (error == MPI_SUCCESS) plait::threadcomm::remember_operation(*op, function);
   return error;
@@ -24,7 +24,7 @@ extern "C" int MPI_Op_create_c(MPI_User_function_c* function, int commute, MPI_O
 #endif
 
 extern "C" int MPI_Op_free(MPI_Op* op) {
-  const MpiLock gate;
+  const MpiLock lock;
   if (op) plait::threadcomm::forget_operation(*op);
   return PMPI_Op_free(op);
 }

@@ -1,6 +1,7 @@
 // The exported point-to-point calls. On a stream communicator they are plait's, on others the MPI's own.
 #include "mpi/communicator.hpp"
 #include "mpi/native.hpp"
+#include "mpi/quirks.hpp"
 #include "p2p/message.hpp"
 #include "p2p/plain.hpp"
 
@@ -55,69 +56,68 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
 
 // ---- blocking sends
 
-#define PLAIT_SEND(NAME, COUNT, MODE)                                                                                                  \
-  [[gnu::noinline]] static int NAME##_any(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,        \
-                                          const void* caller) {                                                                        \
-    return on(comm, [&] {                                                                                                              \
-      plait::p2p::send(*find_communicator(comm), 0, buffer, count, type, {dest, tag, kAnyStream}, Mode::MODE, {"MPI_" #NAME, caller}); \
-    });                                                                                                                                \
-  }                                                                                                                                    \
-  [[gnu::noinline]] static int NAME##_stream(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,     \
-                                             const void* caller) {                                                                     \
-    Communicator* const c = find_communicator(comm);                                                                                   \
-    if (!c) return PLAIT_NATIVE(PMPI_##NAME(buffer, count, type, dest, tag, comm));                                                    \
-    if (Mode::MODE != Mode::synchronous && send_plain(*c, buffer, count, type, dest, tag)) return MPI_SUCCESS;                         \
-    return NAME##_any(buffer, count, type, dest, tag, comm, caller);                                                                   \
-  }                                                                                                                                    \
-  extern "C" int MPI_##NAME(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {                    \
-    return communicators_exist() ? NAME##_stream(buffer, count, type, dest, tag, comm, PLAIT_CALLER)                                   \
-                                 : PLAIT_NATIVE(PMPI_##NAME(buffer, count, type, dest, tag, comm));                                    \
+#define PLAIT_SEND(NAME, COUNT, MODE)                                                                                              \
+  [[gnu::noinline]] static int NAME##_any(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,    \
+                                          const void* caller) {                                                                    \
+    return on(comm, [&] {                                                                                                          \
+      plait::p2p::send(*find_communicator(comm), 0, buffer, count, type, {dest, tag, kAnyStream}, Mode::MODE, {#NAME, caller});    \
+    });                                                                                                                            \
+  }                                                                                                                                \
+  [[gnu::noinline]] static int NAME##_stream(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, \
+                                             const void* caller) {                                                                 \
+    Communicator* const c = find_communicator(comm);                                                                               \
+    if (!c) return PLAIT_NATIVE(P##NAME(buffer, count, type, dest, tag, comm));                                                    \
+    if (Mode::MODE != Mode::synchronous && send_plain(*c, buffer, count, type, dest, tag)) return MPI_SUCCESS;                     \
+    return NAME##_any(buffer, count, type, dest, tag, comm, caller);                                                               \
+  }                                                                                                                                \
+  extern "C" int NAME(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {                      \
+    return communicators_exist() ? NAME##_stream(buffer, count, type, dest, tag, comm, PLAIT_CALLER)                               \
+                                 : PLAIT_NATIVE(P##NAME(buffer, count, type, dest, tag, comm));                                    \
   }
 
 // ---- nonblocking and persistent sends
 
-#define PLAIT_ISEND(NAME, COUNT, FUNCTION, MODE)                                                                                          \
-  [[gnu::noinline]] static int NAME##_any(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,           \
-                                          MPI_Request* request) {                                                                         \
-    return on(comm, [&] {                                                                                                                 \
-      *request = plait::mpi::handle_of(                                                                                                   \
-          plait::p2p::FUNCTION(*find_communicator(comm), 0, buffer, count, type, {dest, tag, kAnyStream}, Mode::MODE));                   \
-    });                                                                                                                                   \
-  }                                                                                                                                       \
-  [[gnu::noinline]] static int NAME##_stream(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,        \
-                                             MPI_Request* request) {                                                                      \
-    Communicator* const c = find_communicator(comm);                                                                                      \
-    if (!c) return PLAIT_GATED(PMPI_##NAME(buffer, count, type, dest, tag, comm, request));                                               \
-    if (plait::mpi::FUNCTION##_plain(*c, buffer, count, type, dest, tag, Mode::MODE, request)) return MPI_SUCCESS;                        \
-    return NAME##_any(buffer, count, type, dest, tag, comm, request);                                                                     \
-  }                                                                                                                                       \
-  extern "C" int MPI_##NAME(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request* request) { \
-    return communicators_exist() ? NAME##_stream(buffer, count, type, dest, tag, comm, request)                                           \
-                                 : PMPI_##NAME(buffer, count, type, dest, tag, comm, request);                                            \
+#define PLAIT_ISEND(NAME, COUNT, FUNCTION, MODE)                                                                                    \
+  [[gnu::noinline]] static int NAME##_any(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,     \
+                                          MPI_Request* request) {                                                                   \
+    return on(comm, [&] {                                                                                                           \
+      *request = plait::mpi::handle_of(                                                                                             \
+          plait::p2p::FUNCTION(*find_communicator(comm), 0, buffer, count, type, {dest, tag, kAnyStream}, Mode::MODE));             \
+    });                                                                                                                             \
+  }                                                                                                                                 \
+  [[gnu::noinline]] static int NAME##_stream(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,  \
+                                             MPI_Request* request) {                                                                \
+    Communicator* const c = find_communicator(comm);                                                                                \
+    if (!c) return PLAIT_GATED(P##NAME(buffer, count, type, dest, tag, comm, request));                                             \
+    if (plait::mpi::FUNCTION##_plain(*c, buffer, count, type, dest, tag, Mode::MODE, request)) return MPI_SUCCESS;                  \
+    return NAME##_any(buffer, count, type, dest, tag, comm, request);                                                               \
+  }                                                                                                                                 \
+  extern "C" int NAME(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request* request) { \
+    return communicators_exist() ? NAME##_stream(buffer, count, type, dest, tag, comm, request)                                     \
+                                 : P##NAME(buffer, count, type, dest, tag, comm, request);                                          \
   }
 
 // ---- receives
 
-#define PLAIT_RECV(NAME, COUNT)                                                                                                     \
-  [[gnu::noinline]] static int NAME##_any(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,         \
-                                          MPI_Status* status, const void* caller) {                                                 \
-    return on_returning(comm, [&] {                                                                                                 \
-      return plait::p2p::receive(*find_communicator(comm), 0, buffer, count, type, {source, tag, kAnyStream}, status,               \
-                                 {"MPI_" #NAME, caller});                                                                           \
-    });                                                                                                                             \
-  }                                                                                                                                 \
-  [[gnu::noinline]] static int NAME##_stream(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,      \
-                                             MPI_Status* status, const void* caller) {                                              \
-    Communicator* const c = find_communicator(comm);                                                                                \
-    if (!c) return PLAIT_NATIVE(PMPI_##NAME(buffer, count, type, source, tag, comm, status));                                       \
-    if (plait::lane::Operation* const o = receive_plain(*c, buffer, count, type, source, tag)) {                                    \
-      return plait::mpi::report_on(comm, plait::p2p::wait(*o, status, {"MPI_" #NAME, caller}));                                     \
-    }                                                                                                                               \
-    return NAME##_any(buffer, count, type, source, tag, comm, status, caller);                                                      \
-  }                                                                                                                                 \
-  extern "C" int MPI_##NAME(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status* status) { \
-    return communicators_exist() ? NAME##_stream(buffer, count, type, source, tag, comm, status, PLAIT_CALLER)                      \
-                                 : PLAIT_NATIVE(PMPI_##NAME(buffer, count, type, source, tag, comm, status));                       \
+#define PLAIT_RECV(NAME, COUNT)                                                                                                         \
+  [[gnu::noinline]] static int NAME##_any(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,             \
+                                          MPI_Status* status, const void* caller) {                                                     \
+    return on_returning(comm, [&] {                                                                                                     \
+      return plait::p2p::receive(*find_communicator(comm), 0, buffer, count, type, {source, tag, kAnyStream}, status, {#NAME, caller}); \
+    });                                                                                                                                 \
+  }                                                                                                                                     \
+  [[gnu::noinline]] static int NAME##_stream(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,          \
+                                             MPI_Status* status, const void* caller) {                                                  \
+    Communicator* const c = find_communicator(comm);                                                                                    \
+    if (!c) return PLAIT_NATIVE(P##NAME(buffer, count, type, source, tag, comm, status));                                               \
+    if (plait::lane::Operation* const o = receive_plain(*c, buffer, count, type, source, tag)) {                                        \
+      return plait::mpi::report_on(comm, plait::p2p::wait(*o, status, {#NAME, caller}));                                                \
+    }                                                                                                                                   \
+    return NAME##_any(buffer, count, type, source, tag, comm, status, caller);                                                          \
+  }                                                                                                                                     \
+  extern "C" int NAME(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status* status) {           \
+    return communicators_exist() ? NAME##_stream(buffer, count, type, source, tag, comm, status, PLAIT_CALLER)                          \
+                                 : PLAIT_NATIVE(P##NAME(buffer, count, type, source, tag, comm, status));                               \
   }
 
 #define PLAIT_IRECV(NAME, COUNT, FUNCTION)                                                                                                 \
@@ -130,91 +130,106 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
   [[gnu::noinline]] static int NAME##_stream(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,             \
                                              MPI_Request* request) {                                                                       \
     Communicator* const c = find_communicator(comm);                                                                                       \
-    if (!c) return PLAIT_GATED(PMPI_##NAME(buffer, count, type, source, tag, comm, request));                                              \
+    if (!c) return PLAIT_GATED(P##NAME(buffer, count, type, source, tag, comm, request));                                                  \
     if (plait::mpi::FUNCTION##_plain(*c, buffer, count, type, source, tag, request)) return MPI_SUCCESS;                                   \
     return NAME##_any(buffer, count, type, source, tag, comm, request);                                                                    \
   }                                                                                                                                        \
-  extern "C" int MPI_##NAME(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request) {      \
+  extern "C" int NAME(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request) {            \
     return communicators_exist() ? NAME##_stream(buffer, count, type, source, tag, comm, request)                                          \
-                                 : PMPI_##NAME(buffer, count, type, source, tag, comm, request);                                           \
+                                 : P##NAME(buffer, count, type, source, tag, comm, request);                                               \
   }
 
 // ---- both ways
 
-#define PLAIT_SENDRECV(NAME, COUNT)                                                                                                     \
-  extern "C" int MPI_##NAME(const void* sendbuf, COUNT sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,          \
-                            COUNT recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {       \
-    Communicator* const c = find_communicator(comm);                                                                                    \
-    if (!c) {                                                                                                                           \
-      return PLAIT_NATIVE(                                                                                                              \
-          PMPI_##NAME(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status));       \
-    }                                                                                                                                   \
-    const plait::p2p::Call call{"MPI_" #NAME, PLAIT_CALLER};                                                                            \
-    const plait::p2p::Exchange both{                                                                                                    \
-        sendbuf, sendcount, sendtype, {dest, sendtag, kAnyStream}, recvbuf, recvcount, recvtype, {source, recvtag, kAnyStream}, false}; \
-    return on_returning(comm, [&] { return plait::p2p::send_receive(*c, both, status, call); });                                        \
+#define PLAIT_SENDRECV(NAME, COUNT)                                                                                                       \
+  extern "C" int NAME(const void* sendbuf, COUNT sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, COUNT recvcount, \
+                      MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {                                \
+    Communicator* const c = find_communicator(comm);                                                                                      \
+    if (!c) {                                                                                                                             \
+      return PLAIT_NATIVE(                                                                                                                \
+          P##NAME(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status));             \
+    }                                                                                                                                     \
+    const plait::p2p::Call call{#NAME, PLAIT_CALLER};                                                                                     \
+    const plait::p2p::Exchange both{                                                                                                      \
+        sendbuf, sendcount, sendtype, {dest, sendtag, kAnyStream}, recvbuf, recvcount, recvtype, {source, recvtag, kAnyStream}, false};   \
+    return on_returning(comm, [&] { return plait::p2p::send_receive(*c, both, status, call); });                                          \
   }
 
 #define PLAIT_SENDRECV_REPLACE(NAME, COUNT)                                                                                               \
-  extern "C" int MPI_##NAME(void* buffer, COUNT count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,  \
-                            MPI_Status* status) {                                                                                         \
+  extern "C" int NAME(void* buffer, COUNT count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,        \
+                      MPI_Status* status) {                                                                                               \
     Communicator* const c = find_communicator(comm);                                                                                      \
-    if (!c) return PLAIT_NATIVE(PMPI_##NAME(buffer, count, type, dest, sendtag, source, recvtag, comm, status));                          \
-    const plait::p2p::Call call{"MPI_" #NAME, PLAIT_CALLER};                                                                              \
+    if (!c) return PLAIT_NATIVE(P##NAME(buffer, count, type, dest, sendtag, source, recvtag, comm, status));                              \
+    const plait::p2p::Call call{#NAME, PLAIT_CALLER};                                                                                     \
     const plait::p2p::Exchange both{buffer, count, type, {dest, sendtag, kAnyStream}, buffer, count, type, {source, recvtag, kAnyStream}, \
                                     true};                                                                                                \
     return on_returning(comm, [&] { return plait::p2p::send_receive(*c, both, status, call); });                                          \
   }
 
-#define PLAIT_ISENDRECV(NAME, COUNT)                                                                                                    \
-  extern "C" int MPI_##NAME(const void* sendbuf, COUNT sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,          \
-                            COUNT recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {     \
-    Communicator* const c = find_communicator(comm);                                                                                    \
-    if (!c) {                                                                                                                           \
-      return PLAIT_GATED(                                                                                                               \
-          PMPI_##NAME(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request));      \
-    }                                                                                                                                   \
-    const plait::p2p::Exchange both{                                                                                                    \
-        sendbuf, sendcount, sendtype, {dest, sendtag, kAnyStream}, recvbuf, recvcount, recvtype, {source, recvtag, kAnyStream}, false}; \
-    return on(comm, [&] { *request = plait::mpi::handle_of(plait::p2p::isend_receive(*c, both)); });                                    \
+#define PLAIT_ISENDRECV(NAME, COUNT)                                                                                                      \
+  extern "C" int NAME(const void* sendbuf, COUNT sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, COUNT recvcount, \
+                      MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {                              \
+    Communicator* const c = find_communicator(comm);                                                                                      \
+    if (!c) {                                                                                                                             \
+      return PLAIT_GATED(                                                                                                                 \
+          P##NAME(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request));            \
+    }                                                                                                                                     \
+    const plait::p2p::Exchange both{                                                                                                      \
+        sendbuf, sendcount, sendtype, {dest, sendtag, kAnyStream}, recvbuf, recvcount, recvtype, {source, recvtag, kAnyStream}, false};   \
+    return on(comm, [&] { *request = plait::mpi::handle_of(plait::p2p::isend_receive(*c, both)); });                                      \
   }
 
 #define PLAIT_ISENDRECV_REPLACE(NAME, COUNT)                                                                                              \
-  extern "C" int MPI_##NAME(void* buffer, COUNT count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,  \
-                            MPI_Request* request) {                                                                                       \
+  extern "C" int NAME(void* buffer, COUNT count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,        \
+                      MPI_Request* request) {                                                                                             \
     Communicator* const c = find_communicator(comm);                                                                                      \
-    if (!c) return PLAIT_GATED(PMPI_##NAME(buffer, count, type, dest, sendtag, source, recvtag, comm, request));                          \
+    if (!c) return PLAIT_GATED(P##NAME(buffer, count, type, dest, sendtag, source, recvtag, comm, request));                              \
     const plait::p2p::Exchange both{buffer, count, type, {dest, sendtag, kAnyStream}, buffer, count, type, {source, recvtag, kAnyStream}, \
                                     true};                                                                                                \
     return on(comm, [&] { *request = plait::mpi::handle_of(plait::p2p::isend_receive(*c, both)); });                                      \
   }
 
-#define PLAIT_ALL(SUFFIX, COUNT)                                 \
-  PLAIT_SEND(Send##SUFFIX, COUNT, standard)                      \
-  PLAIT_SEND(Bsend##SUFFIX, COUNT, buffered)                     \
-  PLAIT_SEND(Ssend##SUFFIX, COUNT, synchronous)                  \
-  PLAIT_SEND(Rsend##SUFFIX, COUNT, ready)                        \
-  PLAIT_ISEND(Isend##SUFFIX, COUNT, isend, standard)             \
-  PLAIT_ISEND(Ibsend##SUFFIX, COUNT, isend, buffered)            \
-  PLAIT_ISEND(Issend##SUFFIX, COUNT, isend, synchronous)         \
-  PLAIT_ISEND(Irsend##SUFFIX, COUNT, isend, ready)               \
-  PLAIT_ISEND(Send_init##SUFFIX, COUNT, send_init, standard)     \
-  PLAIT_ISEND(Bsend_init##SUFFIX, COUNT, send_init, buffered)    \
-  PLAIT_ISEND(Ssend_init##SUFFIX, COUNT, send_init, synchronous) \
-  PLAIT_ISEND(Rsend_init##SUFFIX, COUNT, send_init, ready)       \
-  PLAIT_RECV(Recv##SUFFIX, COUNT)                                \
-  PLAIT_IRECV(Irecv##SUFFIX, COUNT, ireceive)                    \
-  PLAIT_IRECV(Recv_init##SUFFIX, COUNT, receive_init)            \
-  PLAIT_SENDRECV(Sendrecv##SUFFIX, COUNT)                        \
-  PLAIT_SENDRECV_REPLACE(Sendrecv_replace##SUFFIX, COUNT)
-
-PLAIT_ALL(, int)
+PLAIT_SEND(MPI_Send, int, standard)
+PLAIT_SEND(MPI_Bsend, int, buffered)
+PLAIT_SEND(MPI_Ssend, int, synchronous)
+PLAIT_SEND(MPI_Rsend, int, ready)
+PLAIT_ISEND(MPI_Isend, int, isend, standard)
+PLAIT_ISEND(MPI_Ibsend, int, isend, buffered)
+PLAIT_ISEND(MPI_Issend, int, isend, synchronous)
+PLAIT_ISEND(MPI_Irsend, int, isend, ready)
+PLAIT_ISEND(MPI_Send_init, int, send_init, standard)
+PLAIT_ISEND(MPI_Bsend_init, int, send_init, buffered)
+PLAIT_ISEND(MPI_Ssend_init, int, send_init, synchronous)
+PLAIT_ISEND(MPI_Rsend_init, int, send_init, ready)
+PLAIT_RECV(MPI_Recv, int)
+PLAIT_IRECV(MPI_Irecv, int, ireceive)
+PLAIT_IRECV(MPI_Recv_init, int, receive_init)
+PLAIT_SENDRECV(MPI_Sendrecv, int)
+PLAIT_SENDRECV_REPLACE(MPI_Sendrecv_replace, int)
 #if MPI_VERSION >= 4
-PLAIT_ALL(_c, MPI_Count)
-PLAIT_ISENDRECV(Isendrecv, int)
-PLAIT_ISENDRECV(Isendrecv_c, MPI_Count)
-PLAIT_ISENDRECV_REPLACE(Isendrecv_replace, int)
-PLAIT_ISENDRECV_REPLACE(Isendrecv_replace_c, MPI_Count)
+PLAIT_SEND(MPI_Send_c, MPI_Count, standard)
+PLAIT_SEND(MPI_Bsend_c, MPI_Count, buffered)
+PLAIT_SEND(MPI_Ssend_c, MPI_Count, synchronous)
+PLAIT_SEND(MPI_Rsend_c, MPI_Count, ready)
+PLAIT_ISEND(MPI_Isend_c, MPI_Count, isend, standard)
+PLAIT_ISEND(MPI_Ibsend_c, MPI_Count, isend, buffered)
+PLAIT_ISEND(MPI_Issend_c, MPI_Count, isend, synchronous)
+PLAIT_ISEND(MPI_Irsend_c, MPI_Count, isend, ready)
+PLAIT_ISEND(MPI_Send_init_c, MPI_Count, send_init, standard)
+PLAIT_ISEND(MPI_Bsend_init_c, MPI_Count, send_init, buffered)
+PLAIT_ISEND(MPI_Ssend_init_c, MPI_Count, send_init, synchronous)
+PLAIT_ISEND(MPI_Rsend_init_c, MPI_Count, send_init, ready)
+PLAIT_RECV(MPI_Recv_c, MPI_Count)
+PLAIT_IRECV(MPI_Irecv_c, MPI_Count, ireceive)
+PLAIT_IRECV(MPI_Recv_init_c, MPI_Count, receive_init)
+PLAIT_SENDRECV(MPI_Sendrecv_c, MPI_Count)
+PLAIT_SENDRECV_REPLACE(MPI_Sendrecv_replace_c, MPI_Count)
+PLAIT_ISENDRECV(MPI_Isendrecv_c, MPI_Count)
+PLAIT_ISENDRECV_REPLACE(MPI_Isendrecv_replace_c, MPI_Count)
+#endif
+#if PLAIT_MPI_HAS_ISENDRECV
+PLAIT_ISENDRECV(MPI_Isendrecv, int)
+PLAIT_ISENDRECV_REPLACE(MPI_Isendrecv_replace, int)
 #endif
 
 // ---- probes and matched receives
@@ -256,35 +271,35 @@ extern "C" int MPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Me
   });
 }
 
-#define PLAIT_MRECV(NAME, COUNT)                                                                                      \
-  extern "C" int MPI_##NAME(void* buffer, COUNT count, MPI_Datatype type, MPI_Message* message, MPI_Status* status) { \
-    plait::Request* const m = plait::mpi::our_message(*message);                                                      \
-    if (!m) return PLAIT_NATIVE(PMPI_##NAME(buffer, count, type, message, status));                                   \
-    const plait::p2p::Call call{"MPI_" #NAME, PLAIT_CALLER};                                                          \
-    return on_returning(MPI_COMM_NULL, [&] {                                                                          \
-      plait::require(plait::p2p::is_message(*m), MPI_ERR_REQUEST);                                                    \
-      const int error = plait::p2p::receive_matched(*m, buffer, count, type, status, call);                           \
-      *message = MPI_MESSAGE_NULL;                                                                                    \
-      return error;                                                                                                   \
-    });                                                                                                               \
+#define PLAIT_MRECV(NAME, COUNT)                                                                                \
+  extern "C" int NAME(void* buffer, COUNT count, MPI_Datatype type, MPI_Message* message, MPI_Status* status) { \
+    plait::Request* const m = plait::mpi::our_message(*message);                                                \
+    if (!m) return PLAIT_NATIVE(P##NAME(buffer, count, type, message, status));                                 \
+    const plait::p2p::Call call{#NAME, PLAIT_CALLER};                                                           \
+    return on_returning(MPI_COMM_NULL, [&] {                                                                    \
+      plait::require(plait::p2p::is_message(*m), MPI_ERR_REQUEST);                                              \
+      const int error = plait::p2p::receive_matched(*m, buffer, count, type, status, call);                     \
+      *message = MPI_MESSAGE_NULL;                                                                              \
+      return error;                                                                                             \
+    });                                                                                                         \
   }
 
-#define PLAIT_IMRECV(NAME, COUNT)                                                                                       \
-  extern "C" int MPI_##NAME(void* buffer, COUNT count, MPI_Datatype type, MPI_Message* message, MPI_Request* request) { \
-    plait::Request* const m = plait::mpi::our_message(*message);                                                        \
-    if (!m) return PLAIT_GATED(PMPI_##NAME(buffer, count, type, message, request));                                     \
-    return on(MPI_COMM_NULL, [&] {                                                                                      \
-      plait::require(plait::p2p::is_message(*m), MPI_ERR_REQUEST);                                                      \
-      *request = plait::mpi::handle_of(plait::p2p::ireceive_matched(*m, buffer, count, type));                          \
-      *message = MPI_MESSAGE_NULL;                                                                                      \
-    });                                                                                                                 \
+#define PLAIT_IMRECV(NAME, COUNT)                                                                                 \
+  extern "C" int NAME(void* buffer, COUNT count, MPI_Datatype type, MPI_Message* message, MPI_Request* request) { \
+    plait::Request* const m = plait::mpi::our_message(*message);                                                  \
+    if (!m) return PLAIT_GATED(P##NAME(buffer, count, type, message, request));                                   \
+    return on(MPI_COMM_NULL, [&] {                                                                                \
+      plait::require(plait::p2p::is_message(*m), MPI_ERR_REQUEST);                                                \
+      *request = plait::mpi::handle_of(plait::p2p::ireceive_matched(*m, buffer, count, type));                    \
+      *message = MPI_MESSAGE_NULL;                                                                                \
+    });                                                                                                           \
   }
 
-PLAIT_MRECV(Mrecv, int)
-PLAIT_IMRECV(Imrecv, int)
+PLAIT_MRECV(MPI_Mrecv, int)
+PLAIT_IMRECV(MPI_Imrecv, int)
 #if MPI_VERSION >= 4
-PLAIT_MRECV(Mrecv_c, MPI_Count)
-PLAIT_IMRECV(Imrecv_c, MPI_Count)
+PLAIT_MRECV(MPI_Mrecv_c, MPI_Count)
+PLAIT_IMRECV(MPI_Imrecv_c, MPI_Count)
 #endif
 
 #pragma GCC visibility pop

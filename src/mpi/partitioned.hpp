@@ -16,7 +16,7 @@ int initialize_request(MPI_Comm comm, MPI_Request* request, Make make) noexcept 
   if (const int no = refused(comm); no != MPI_SUCCESS) return no;
   return on(comm, [&] {
     require(request, MPI_ERR_ARG);
-    const MpiLock gate;
+    const MpiLock lock;
     *request = handle_of(make());
   });
 }

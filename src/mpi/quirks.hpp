@@ -25,6 +25,14 @@ template <class Partition>
 std::type_identity<Partition> listed_in(int (*pready_list)(int, Partition*, MPI_Request));
 using ListedPartitions = decltype(listed_in(&MPI_Pready_list))::type;
 
+// Open MPI 5.0.11 says that it is MPI 3.1 and has these of MPI 4.0: MPI_Isendrecv, MPI_Isendrecv_replace, MPI_Comm_idup_with_info.
+// Were they not plait's too, calls on communicators of plait's would go to the MPI.
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+#define PLAIT_MPI_HAS_ISENDRECV 1
+#else
+#define PLAIT_MPI_HAS_ISENDRECV 0
+#endif
+
 /// With I_MPI_THREAD_SPLIT Intel MPI (2021) grants MPI_THREAD_MULTIPLE and takes the locks away: each of its channels may have
 /// one thread at a time, and which channel a communicator of the program's has, and which thread is in it, is not ours to
 /// know. Without care it crashes; so will programs that share a communicator there.

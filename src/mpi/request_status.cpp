@@ -1,6 +1,7 @@
 // The exported calls of MPI-4.1 that look at many requests and end none.
 #include "mpi/batch.hpp"
 #include "mpi/completion.hpp"
+#include "mpi/native.hpp"
 #include "mpi/quirks.hpp"
 
 #if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
@@ -25,7 +26,7 @@ int get_all(int count, LookedAt* requests, int* flag, MPI_Status* statuses) {
   for (const Ours& o : batch.left) *flag &= advance(*o.request, round) ? 1 : 0;
   if (!batch.their.empty()) {
     int theirs = 0;
-    native = PMPI_Request_get_status_all(batch.native_count(), batch.their.data(), &theirs, batch.native_statuses());
+    native = gated([&] { return PMPI_Request_get_status_all(batch.native_count(), batch.their.data(), &theirs, batch.native_statuses()); });
     *flag &= theirs;
   }
   if (!*flag || native != MPI_SUCCESS) return native;
@@ -52,7 +53,7 @@ int get_any(int count, LookedAt* requests, int* index, int* flag, MPI_Status* st
   MPI_Status found;
   int which = MPI_UNDEFINED;
   int theirs = 0;
-  const int error = PMPI_Request_get_status_any(batch.native_count(), batch.their.data(), &which, &theirs, &found);
+  const int error = gated([&] { return PMPI_Request_get_status_any(batch.native_count(), batch.their.data(), &which, &theirs, &found); });
   // "All are inactive" is not so: those of plait's are pending.
   if (error != MPI_SUCCESS || !theirs || which == MPI_UNDEFINED) return error;
   *index = batch.place(which);
@@ -76,8 +77,9 @@ int get_some(int count, LookedAt* requests, int* outcount, int* indices, MPI_Sta
   }
   if (batch.their.empty()) return end(MPI_SUCCESS, failed);
   int n = 0;
-  const int native =
-      PMPI_Request_get_status_some(batch.native_count(), batch.their.data(), &n, batch.native_indices(), batch.native_statuses());
+  const int native = gated([&] {
+    return PMPI_Request_get_status_some(batch.native_count(), batch.their.data(), &n, batch.native_indices(), batch.native_statuses());
+  });
   for (int i = 0; n != MPI_UNDEFINED && i < n; ++i) {
     if (statuses != MPI_STATUSES_IGNORE) statuses[*outcount] = batch.native_statuses()[i];
     indices[(*outcount)++] = batch.place(batch.native_indices()[i]);
@@ -90,22 +92,23 @@ int get_some(int count, LookedAt* requests, int* outcount, int* indices, MPI_Sta
 
 #pragma GCC visibility push(default)
 
+using plait::mpi::asking;
 using plait::mpi::has_ours;
 using plait::mpi::LookedAt;
 using plait::mpi::returning;
 
 extern "C" int MPI_Request_get_status_all(int count, LookedAt requests[], int* flag, MPI_Status statuses[]) {
-  if (!has_ours(count, requests)) return PMPI_Request_get_status_all(count, requests, flag, statuses);
+  if (!has_ours(count, requests)) return asking([&] { return PMPI_Request_get_status_all(count, requests, flag, statuses); });
   return returning([&] { return plait::mpi::get_all(count, requests, flag, statuses); });
 }
 
 extern "C" int MPI_Request_get_status_any(int count, LookedAt requests[], int* index, int* flag, MPI_Status* status) {
-  if (!has_ours(count, requests)) return PMPI_Request_get_status_any(count, requests, index, flag, status);
+  if (!has_ours(count, requests)) return asking([&] { return PMPI_Request_get_status_any(count, requests, index, flag, status); });
   return returning([&] { return plait::mpi::get_any(count, requests, index, flag, status); });
 }
 
 extern "C" int MPI_Request_get_status_some(int count, LookedAt requests[], int* outcount, int indices[], MPI_Status statuses[]) {
-  if (!has_ours(count, requests)) return PMPI_Request_get_status_some(count, requests, outcount, indices, statuses);
+  if (!has_ours(count, requests)) return asking([&] { return PMPI_Request_get_status_some(count, requests, outcount, indices, statuses); });
   return returning([&] { return plait::mpi::get_some(count, requests, outcount, indices, statuses); });
 }
 

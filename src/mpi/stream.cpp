@@ -121,44 +121,56 @@ extern "C" int MPIX_Comm_get_stream(MPI_Comm comm, int idx, MPIX_Stream* stream)
   });
 }
 
-#define PLAIT_STREAM_CALLS(SUFFIX, COUNT)                                                                                                 \
-  extern "C" int MPIX_Stream_send##SUFFIX(const void* buf, COUNT count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,          \
-                                          int source_stream_index, int dest_stream_index) {                                               \
-    const plait::p2p::Call call{"MPIX_Stream_send" #SUFFIX, __builtin_return_address(0)};                                                 \
-    return on(comm, [&] {                                                                                                                 \
-      require(dest_stream_index >= 0, MPI_ERR_ARG);                                                                                       \
-      plait::p2p::send(with_streams(comm), source_stream_index, buf, count, datatype, {dest, tag, dest_stream_index},                     \
-                       plait::p2p::Mode::standard, call);                                                                                 \
-    });                                                                                                                                   \
-  }                                                                                                                                       \
-  extern "C" int MPIX_Stream_isend##SUFFIX(const void* buf, COUNT count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,         \
-                                           int source_stream_index, int dest_stream_index, MPI_Request* request) {                        \
-    return on(comm, [&] {                                                                                                                 \
-      require(dest_stream_index >= 0, MPI_ERR_ARG);                                                                                       \
-      *request = plait::mpi::handle_of(plait::p2p::isend(with_streams(comm), source_stream_index, buf, count, datatype,                   \
-                                                         {dest, tag, dest_stream_index}, plait::p2p::Mode::standard));                    \
-    });                                                                                                                                   \
-  }                                                                                                                                       \
-  extern "C" int MPIX_Stream_recv##SUFFIX(void* buf, COUNT count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,              \
-                                          int source_stream_index, int dest_stream_index, MPI_Status* status) {                           \
-    const plait::p2p::Call call{"MPIX_Stream_recv" #SUFFIX, __builtin_return_address(0)};                                                 \
+#define PLAIT_STREAM_SEND(NAME, COUNT)                                                                                                \
+  extern "C" int NAME(const void* buf, COUNT count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, int source_stream_index, \
+                      int dest_stream_index) {                                                                                        \
+    const plait::p2p::Call call{#NAME, __builtin_return_address(0)};                                                                  \
+    return on(comm, [&] {                                                                                                             \
+      require(dest_stream_index >= 0, MPI_ERR_ARG);                                                                                   \
+      plait::p2p::send(with_streams(comm), source_stream_index, buf, count, datatype, {dest, tag, dest_stream_index},                 \
+                       plait::p2p::Mode::standard, call);                                                                             \
+    });                                                                                                                               \
+  }
+
+#define PLAIT_STREAM_ISEND(NAME, COUNT)                                                                                               \
+  extern "C" int NAME(const void* buf, COUNT count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, int source_stream_index, \
+                      int dest_stream_index, MPI_Request* request) {                                                                  \
+    return on(comm, [&] {                                                                                                             \
+      require(dest_stream_index >= 0, MPI_ERR_ARG);                                                                                   \
+      *request = plait::mpi::handle_of(plait::p2p::isend(with_streams(comm), source_stream_index, buf, count, datatype,               \
+                                                         {dest, tag, dest_stream_index}, plait::p2p::Mode::standard));                \
+    });                                                                                                                               \
+  }
+
+#define PLAIT_STREAM_RECV(NAME, COUNT)                                                                                                    \
+  extern "C" int NAME(void* buf, COUNT count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, int source_stream_index,         \
+                      int dest_stream_index, MPI_Status* status) {                                                                        \
+    const plait::p2p::Call call{#NAME, __builtin_return_address(0)};                                                                      \
     return on_returning(comm, [&] {                                                                                                       \
       require(source_stream_index >= -1, MPI_ERR_ARG);                                                                                    \
       return plait::p2p::receive(with_streams(comm), dest_stream_index, buf, count, datatype, {source, tag, source_stream_index}, status, \
                                  call);                                                                                                   \
     });                                                                                                                                   \
-  }                                                                                                                                       \
-  extern "C" int MPIX_Stream_irecv##SUFFIX(void* buf, COUNT count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,             \
-                                           int source_stream_index, int dest_stream_index, MPI_Request* request) {                        \
-    return on(comm, [&] {                                                                                                                 \
-      require(source_stream_index >= -1, MPI_ERR_ARG);                                                                                    \
-      *request = plait::mpi::handle_of(                                                                                                   \
-          plait::p2p::ireceive(with_streams(comm), dest_stream_index, buf, count, datatype, {source, tag, source_stream_index}));         \
-    });                                                                                                                                   \
   }
 
-PLAIT_STREAM_CALLS(, int)
-PLAIT_STREAM_CALLS(_c, MPI_Count)
+#define PLAIT_STREAM_IRECV(NAME, COUNT)                                                                                           \
+  extern "C" int NAME(void* buf, COUNT count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, int source_stream_index, \
+                      int dest_stream_index, MPI_Request* request) {                                                              \
+    return on(comm, [&] {                                                                                                         \
+      require(source_stream_index >= -1, MPI_ERR_ARG);                                                                            \
+      *request = plait::mpi::handle_of(                                                                                           \
+          plait::p2p::ireceive(with_streams(comm), dest_stream_index, buf, count, datatype, {source, tag, source_stream_index})); \
+    });                                                                                                                           \
+  }
+
+PLAIT_STREAM_SEND(MPIX_Stream_send, int)
+PLAIT_STREAM_SEND(MPIX_Stream_send_c, MPI_Count)
+PLAIT_STREAM_ISEND(MPIX_Stream_isend, int)
+PLAIT_STREAM_ISEND(MPIX_Stream_isend_c, MPI_Count)
+PLAIT_STREAM_RECV(MPIX_Stream_recv, int)
+PLAIT_STREAM_RECV(MPIX_Stream_recv_c, MPI_Count)
+PLAIT_STREAM_IRECV(MPIX_Stream_irecv, int)
+PLAIT_STREAM_IRECV(MPIX_Stream_irecv_c, MPI_Count)
 
 extern "C" int MPIX_Stream_progress(MPIX_Stream stream) {
   return guarded([&] {

@@ -9,10 +9,15 @@
 
 namespace plait::mpi {
 
-/// Null for other communicators than those of threads.
-inline p2p::Communicator* threads(MPI_Comm comm) noexcept {
+/// Where there are communicators of plait's. Not inline: every call on a communicator asks, and most end with the question below.
+[[gnu::noinline]] inline p2p::Communicator* threads_of(MPI_Comm comm) noexcept {
   p2p::Communicator* const c = p2p::find_communicator(comm);
   return c && threadcomm::is_threadcomm(*c) ? c : nullptr;
+}
+
+/// Null for other communicators than those of threads.
+[[gnu::always_inline]] inline p2p::Communicator* threads(MPI_Comm comm) noexcept {
+  return p2p::communicators_exist() ? threads_of(comm) : nullptr;
 }
 
 /// What thread communicators do not have: tells the error handler of one. MPI_SUCCESS for others.

@@ -73,6 +73,7 @@ threadcomm::Edges edges(int n, const int* sources, const int* degrees, const int
 #pragma GCC visibility push(default)
 
 using plait::require;
+using plait::mpi::gated;
 using plait::mpi::handle_of;
 using plait::mpi::ints;
 using plait::mpi::naming_child;
@@ -88,32 +89,32 @@ using plait::threadcomm::Topology;
 // ---- making
 
 /// MADE: what makes the rank's side of it, or a pointer to that, in `made`.
-#define PLAIT_MAKES_TOPOLOGY(NAME, PARAMETERS, ARGUMENTS, MADE)                        \
-  extern "C" int MPI_##NAME PARAMETERS {                                               \
-    Communicator* const c = threads(comm);                                             \
-    if (!c) return naming_child(comm, newcomm, [&] { return PMPI_##NAME ARGUMENTS; }); \
-    const Call call{"MPI_" #NAME, PLAIT_CALLER};                                       \
-    return on(comm, [&] {                                                              \
-      require(newcomm, MPI_ERR_ARG);                                                   \
-      plait::threadcomm::Rank& rank = rank_of(*c);                                     \
-      *newcomm = handle_of(MADE);                                                      \
-    });                                                                                \
+#define PLAIT_MAKES_TOPOLOGY(NAME, PARAMETERS, ARGUMENTS, MADE)                    \
+  extern "C" int NAME PARAMETERS {                                                 \
+    Communicator* const c = threads(comm);                                         \
+    if (!c) return naming_child(comm, newcomm, [&] { return P##NAME ARGUMENTS; }); \
+    const Call call{#NAME, PLAIT_CALLER};                                          \
+    return on(comm, [&] {                                                          \
+      require(newcomm, MPI_ERR_ARG);                                               \
+      plait::threadcomm::Rank& rank = rank_of(*c);                                 \
+      *newcomm = handle_of(MADE);                                                  \
+    });                                                                            \
   }
 
-PLAIT_MAKES_TOPOLOGY(Cart_create, (MPI_Comm comm, int n, const int dims[], const int periods[], int reorder, MPI_Comm* newcomm),
+PLAIT_MAKES_TOPOLOGY(MPI_Cart_create, (MPI_Comm comm, int n, const int dims[], const int periods[], int reorder, MPI_Comm* newcomm),
                      (comm, n, dims, periods, reorder, newcomm),
                      plait::threadcomm::create_cartesian(rank, ints(dims, n), ints(periods, n), call))
-PLAIT_MAKES_TOPOLOGY(Cart_sub, (MPI_Comm comm, const int remain[], MPI_Comm* newcomm), (comm, remain, newcomm),
+PLAIT_MAKES_TOPOLOGY(MPI_Cart_sub, (MPI_Comm comm, const int remain[], MPI_Comm* newcomm), (comm, remain, newcomm),
                      plait::threadcomm::sub_cartesian(rank, ints(remain, static_cast<int>(plait::mpi::cartesian(*c).dims.size())), call))
-PLAIT_MAKES_TOPOLOGY(Graph_create, (MPI_Comm comm, int n, const int index[], const int edges[], int reorder, MPI_Comm* newcomm),
+PLAIT_MAKES_TOPOLOGY(MPI_Graph_create, (MPI_Comm comm, int n, const int index[], const int edges[], int reorder, MPI_Comm* newcomm),
                      (comm, n, index, edges, reorder, newcomm),
                      plait::threadcomm::create_graph(rank, ints(index, n), ints(edges, n > 0 ? index[n - 1] : 0), call))
-PLAIT_MAKES_TOPOLOGY(Dist_graph_create,
+PLAIT_MAKES_TOPOLOGY(MPI_Dist_graph_create,
                      (MPI_Comm comm, int n, const int sources[], const int degrees[], const int targets[], const int weights[],
                       MPI_Info info, int reorder, MPI_Comm* newcomm),
                      (comm, n, sources, degrees, targets, weights, info, reorder, newcomm),
                      &plait::threadcomm::create_distributed(rank, plait::mpi::edges(n, sources, degrees, targets, weights), call))
-PLAIT_MAKES_TOPOLOGY(Dist_graph_create_adjacent,
+PLAIT_MAKES_TOPOLOGY(MPI_Dist_graph_create_adjacent,
                      (MPI_Comm comm, int in, const int sources[], const int inweights[], int out, const int targets[],
                       const int outweights[], MPI_Info info, int reorder, MPI_Comm* newcomm),
                      (comm, in, sources, inweights, out, targets, outweights, info, reorder, newcomm),
@@ -124,17 +125,17 @@ PLAIT_MAKES_TOPOLOGY(Dist_graph_create_adjacent,
 
 // NOLINTBEGIN(bugprone-macro-parentheses): a body cannot have them
 #define PLAIT_ASKS_TOPOLOGY(NAME, PARAMETERS, ARGUMENTS, BODY) \
-  extern "C" int MPI_##NAME PARAMETERS {                       \
+  extern "C" int NAME PARAMETERS {                             \
     Communicator* const c = threads(comm);                     \
-    if (!c) return PMPI_##NAME ARGUMENTS;                      \
+    if (!c) return gated([&] { return P##NAME ARGUMENTS; });   \
     return on(comm, [&] BODY);                                 \
   }
 // NOLINTEND(bugprone-macro-parentheses)
 
-PLAIT_ASKS_TOPOLOGY(Topo_test, (MPI_Comm comm, int* kind), (comm, kind), { *kind = plait::mpi::kind_of(rank_of(*c)); })
+PLAIT_ASKS_TOPOLOGY(MPI_Topo_test, (MPI_Comm comm, int* kind), (comm, kind), { *kind = plait::mpi::kind_of(rank_of(*c)); })
 
-PLAIT_ASKS_TOPOLOGY(Cartdim_get, (MPI_Comm comm, int* n), (comm, n), { *n = static_cast<int>(plait::mpi::cartesian(*c).dims.size()); })
-PLAIT_ASKS_TOPOLOGY(Cart_get, (MPI_Comm comm, int most, int dims[], int periods[], int coords[]), (comm, most, dims, periods, coords), {
+PLAIT_ASKS_TOPOLOGY(MPI_Cartdim_get, (MPI_Comm comm, int* n), (comm, n), { *n = static_cast<int>(plait::mpi::cartesian(*c).dims.size()); })
+PLAIT_ASKS_TOPOLOGY(MPI_Cart_get, (MPI_Comm comm, int most, int dims[], int periods[], int coords[]), (comm, most, dims, periods, coords), {
   const Topology& t = plait::mpi::cartesian(*c);
   std::vector<int> here(t.dims.size());
   plait::threadcomm::coordinates(t, c->rank, here);
@@ -142,59 +143,60 @@ PLAIT_ASKS_TOPOLOGY(Cart_get, (MPI_Comm comm, int most, int dims[], int periods[
   plait::mpi::put(t.periods, periods, most);
   plait::mpi::put(here, coords, most);
 })
-PLAIT_ASKS_TOPOLOGY(Cart_rank, (MPI_Comm comm, const int coords[], int* rank), (comm, coords, rank), {
+PLAIT_ASKS_TOPOLOGY(MPI_Cart_rank, (MPI_Comm comm, const int coords[], int* rank), (comm, coords, rank), {
   const Topology& t = plait::mpi::cartesian(*c);
   const int found = plait::threadcomm::rank_at(t, ints(coords, static_cast<int>(t.dims.size())));
   require(found != MPI_PROC_NULL, MPI_ERR_ARG);
   *rank = found;
 })
-PLAIT_ASKS_TOPOLOGY(Cart_coords, (MPI_Comm comm, int rank, int most, int coords[]), (comm, rank, most, coords), {
+PLAIT_ASKS_TOPOLOGY(MPI_Cart_coords, (MPI_Comm comm, int rank, int most, int coords[]), (comm, rank, most, coords), {
   const Topology& t = plait::mpi::cartesian(*c);
   plait::mpi::check_rank(*c, rank);
   std::vector<int> there(t.dims.size());
   plait::threadcomm::coordinates(t, rank, there);
   plait::mpi::put(there, coords, most);
 })
-PLAIT_ASKS_TOPOLOGY(Cart_shift, (MPI_Comm comm, int dimension, int by, int* source, int* dest), (comm, dimension, by, source, dest), {
+PLAIT_ASKS_TOPOLOGY(MPI_Cart_shift, (MPI_Comm comm, int dimension, int by, int* source, int* dest), (comm, dimension, by, source, dest), {
   const Topology& t = plait::mpi::cartesian(*c);
   require(dimension >= 0 && static_cast<std::size_t>(dimension) < t.dims.size(), MPI_ERR_DIMS);
   *source = plait::threadcomm::neighbour(t, c->rank, dimension, -by);
   *dest = plait::threadcomm::neighbour(t, c->rank, dimension, by);
 })
 // Ranks are not put in another order.
-PLAIT_ASKS_TOPOLOGY(Cart_map, (MPI_Comm comm, int n, const int dims[], const int periods[], int* rank), (comm, n, dims, periods, rank), {
-  int ranks = 1;
-  for (const int d : ints(dims, n)) ranks *= d;
-  *rank = rank_of(*c).rank < ranks ? c->rank : MPI_UNDEFINED;
-})
-PLAIT_ASKS_TOPOLOGY(Graph_map, (MPI_Comm comm, int n, const int index[], const int edges[], int* rank), (comm, n, index, edges, rank),
+PLAIT_ASKS_TOPOLOGY(MPI_Cart_map, (MPI_Comm comm, int n, const int dims[], const int periods[], int* rank), (comm, n, dims, periods, rank),
+                    {
+                      int ranks = 1;
+                      for (const int d : ints(dims, n)) ranks *= d;
+                      *rank = rank_of(*c).rank < ranks ? c->rank : MPI_UNDEFINED;
+                    })
+PLAIT_ASKS_TOPOLOGY(MPI_Graph_map, (MPI_Comm comm, int n, const int index[], const int edges[], int* rank), (comm, n, index, edges, rank),
                     { *rank = rank_of(*c).rank < n ? c->rank : MPI_UNDEFINED; })
 
-PLAIT_ASKS_TOPOLOGY(Graphdims_get, (MPI_Comm comm, int* nodes, int* edges), (comm, nodes, edges), {
+PLAIT_ASKS_TOPOLOGY(MPI_Graphdims_get, (MPI_Comm comm, int* nodes, int* edges), (comm, nodes, edges), {
   *nodes = static_cast<int>(plait::mpi::graph(*c).index.size());
   *edges = static_cast<int>(plait::mpi::graph(*c).edges.size());
 })
-PLAIT_ASKS_TOPOLOGY(Graph_get, (MPI_Comm comm, int nodes, int most, int index[], int edges[]), (comm, nodes, most, index, edges), {
+PLAIT_ASKS_TOPOLOGY(MPI_Graph_get, (MPI_Comm comm, int nodes, int most, int index[], int edges[]), (comm, nodes, most, index, edges), {
   plait::mpi::put(plait::mpi::graph(*c).index, index, nodes);
   plait::mpi::put(plait::mpi::graph(*c).edges, edges, most);
 })
-PLAIT_ASKS_TOPOLOGY(Graph_neighbors_count, (MPI_Comm comm, int rank, int* n), (comm, rank, n), {
+PLAIT_ASKS_TOPOLOGY(MPI_Graph_neighbors_count, (MPI_Comm comm, int rank, int* n), (comm, rank, n), {
   plait::mpi::check_rank(*c, rank);
   *n = static_cast<int>(plait::threadcomm::graph_neighbours(plait::mpi::graph(*c), rank).size());
 })
-PLAIT_ASKS_TOPOLOGY(Graph_neighbors, (MPI_Comm comm, int rank, int most, int neighbors[]), (comm, rank, most, neighbors), {
+PLAIT_ASKS_TOPOLOGY(MPI_Graph_neighbors, (MPI_Comm comm, int rank, int most, int neighbors[]), (comm, rank, most, neighbors), {
   plait::mpi::check_rank(*c, rank);
   const std::span<const int> all = plait::threadcomm::graph_neighbours(plait::mpi::graph(*c), rank);
   plait::mpi::put({all.begin(), all.end()}, neighbors, most);
 })
 
-PLAIT_ASKS_TOPOLOGY(Dist_graph_neighbors_count, (MPI_Comm comm, int* in, int* out, int* weighted), (comm, in, out, weighted), {
+PLAIT_ASKS_TOPOLOGY(MPI_Dist_graph_neighbors_count, (MPI_Comm comm, int* in, int* out, int* weighted), (comm, in, out, weighted), {
   const Topology& t = plait::mpi::distributed(*c);
   *in = static_cast<int>(t.sources.size());
   *out = static_cast<int>(t.destinations.size());
   *weighted = t.weighted ? 1 : 0;
 })
-PLAIT_ASKS_TOPOLOGY(Dist_graph_neighbors,
+PLAIT_ASKS_TOPOLOGY(MPI_Dist_graph_neighbors,
                     (MPI_Comm comm, int most_in, int sources[], int inweights[], int most_out, int targets[], int outweights[]),
                     (comm, most_in, sources, inweights, most_out, targets, outweights), {
                       const Topology& t = plait::mpi::distributed(*c);

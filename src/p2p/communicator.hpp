@@ -97,7 +97,7 @@ extern std::atomic<int> communicators;
 [[nodiscard]] inline bool communicators_exist() noexcept { return communicators.load(std::memory_order_relaxed) != 0; }
 
 /// Null for an ordinary one.
-[[nodiscard]] inline Communicator* find_communicator(MPI_Comm handle) noexcept {
+[[nodiscard, gnu::always_inline]] inline Communicator* find_communicator(MPI_Comm handle) noexcept {
   if (!communicators_exist()) [[likely]]
     return nullptr;
   Communicator* const c = communicators_by_handle.find(to_bits(handle), nullptr);

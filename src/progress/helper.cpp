@@ -68,10 +68,10 @@ class Helper {
   }
   void release() noexcept { engaged_.fetch_sub(1, std::memory_order_relaxed); }
 
-  bool start(int key, bool (*round)(int)) noexcept try {
+  bool start(int key, bool (*made)(int)) noexcept try {
     {
       const std::lock_guard guard(lock_);
-      if (std::ranges::find(watches_, key, &Watch::key) == watches_.end()) watches_.push_back({key, round});
+      if (std::ranges::find(watches_, key, &Watch::key) == watches_.end()) watches_.push_back({key, made});
       watching_.store(true, std::memory_order_relaxed);
     }
     if (!ensure()) return false;

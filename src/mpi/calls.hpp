@@ -1,0 +1,86 @@
+// What the written functions (calls.py, from calls.txt) are made of: those that pass a call on, and keep plait's handles from
+// calls that do not know them.
+#pragma once
+
+#include <mpi.h>
+#if __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
+
+#include "mpi/collective.hpp"
+#include "mpi/communicator.hpp"
+#include "mpi/completion.hpp"
+#include "mpi/handle.hpp"
+#include "mpi/native.hpp"
+#include "mpi/threads.hpp"
+#include "threadcomm/call.hpp"
+
+namespace plait::mpi {
+
+using plait::MpiLock;
+using p2p::Communicator;
+using p2p::find_communicator;
+using threadcomm::Rank;
+
+// ---- errors
+
+// Not overloads: in some MPIs all handles are numbers of one type.
+inline int report_on_window(MPI_Win win, int code) noexcept {
+  PMPI_Win_call_errhandler(win, code);
+  return code;
+}
+inline int report_on_file(MPI_File file, int code) noexcept {
+  PMPI_File_call_errhandler(file, code);
+  return code;
+}
+#if MPI_VERSION >= 4
+inline int report_on_session(MPI_Session session, int code) noexcept {
+  PMPI_Session_call_errhandler(session, code);
+  return code;
+}
+#endif
+
+// ---- plait's handles
+
+inline bool is_our_message(MPI_Message h) noexcept { return any_requests() && HandleBits<MPI_Message>::ours(h); }
+
+/// What MPI_Request_c2f and its kin give.
+template <class Handle>
+int number_of(Handle h) noexcept {
+  return HandleBits<Handle>::number(h);
+}
+
+/// MPIX_Request_is_complete, which moves nothing.
+inline int is_complete(MPI_Request h) noexcept {
+  const Request& r = *ours(h);
+  return r.kind && (!r.active || r.kind->done(r)) ? 1 : 0;
+}
+
+// ---- windows
+
+/// The helper looks for accesses from outside while there are windows.
+inline int counting_windows(int more, int error) noexcept {
+  if (error == MPI_SUCCESS) progress::count_windows(more);
+  return error;
+}
+
+// ---- collective calls on thread communicators; `make` makes the rank's side of one. Not inline: calls on other communicators
+// want a small frame.
+
+template <class Make>
+[[gnu::noinline]] int run_by_threads(MPI_Comm comm, Communicator& c, p2p::Call call, Make make) noexcept {
+  return on_returning(comm, [&] {
+    Rank& rank = threadcomm::rank_of(c);
+    return threadcomm::run(rank, call, make(rank));
+  });
+}
+
+template <class Make>
+[[gnu::noinline]] int start_by_threads(MPI_Comm comm, Communicator& c, MPI_Request* request, Make make) noexcept {
+  return on(comm, [&] {
+    Rank& rank = threadcomm::rank_of(c);
+    *request = handle_of(threadcomm::start(rank, make(rank)));
+  });
+}
+
+}  // namespace plait::mpi

@@ -1,0 +1,121 @@
+// serialized ROUNDS: one thread sends and receives on a stream communicator while the main thread makes calls of the MPI's own
+// that do not block. With PLAIT_THREAD_LEVEL=serialized, which a run between nodes needs for the test to mean anything, the
+// MPI lets in one thread at a time, and plait has to see to that.
+#include <mpi.h>
+#include <plait/mpix.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "check.h"
+
+enum { kMost = 10000 };
+
+static MPI_Comm streams;
+static int rank, size, rounds;
+static atomic_int finished;
+
+static void* talk(void* unused) {
+  static int in[kMost], out[kMost];
+  for (int i = 0; i < rounds; ++i) {
+    const int n = i % 10 == 0 ? kMost : 8;
+    MPI_Request both[2];
+    out[0] = i;
+    MPI_Irecv(in, n, MPI_INT, (rank + size - 1) % size, 5, streams, &both[0]);
+    MPI_Isend(out, n, MPI_INT, (rank + 1) % size, 5, streams, &both[1]);
+    MPI_Waitall(2, both, MPI_STATUSES_IGNORE);
+    CHECK(in[0] == i);
+  }
+  atomic_store(&finished, 1);
+  return unused;
+}
+
+static void complete(MPI_Request* request) {
+  for (int done = 0; !done;) MPI_Test(request, &done, MPI_STATUS_IGNORE);
+}
+
+static void collective(void) {
+  int one = 1, sum = 0;
+  MPI_Request request;
+  MPI_Iallreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+  complete(&request);
+  CHECK(sum == size);
+}
+
+static void remote_memory(MPI_Win window) {
+  const double x = rank;
+  MPI_Put(&x, 1, MPI_DOUBLE, (rank + 1) % size, 0, 1, MPI_DOUBLE, window);
+  MPI_Win_flush((rank + 1) % size, window);
+}
+
+static void persistent(MPI_Request both[2]) {
+  MPI_Startall(2, both);
+  for (int done = 0; !done;) MPI_Testall(2, both, &done, MPI_STATUSES_IGNORE);
+}
+
+/// Calls that only change what the MPI holds.
+static void objects(int keyval) {
+  MPI_Datatype type;
+  MPI_Type_vector(4, 1, 2, MPI_INT, &type);
+  MPI_Type_commit(&type);
+  MPI_Type_set_name(type, "a column");
+  MPI_Type_free(&type);
+  MPI_Info info;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "key", "value");
+  MPI_Info_free(&info);
+  MPI_Group all, first;
+  const int zero = 0;
+  MPI_Comm_group(MPI_COMM_WORLD, &all);
+  MPI_Group_incl(all, 1, &zero, &first);
+  MPI_Group_free(&first);
+  MPI_Group_free(&all);
+  int value = 1, *found = NULL, flag = 0;
+  MPI_Comm_set_attr(MPI_COMM_WORLD, keyval, &value);
+  MPI_Comm_get_attr(MPI_COMM_WORLD, keyval, &found, &flag);
+  CHECK(flag && found == &value);
+  MPI_Comm_delete_attr(MPI_COMM_WORLD, keyval);
+}
+
+int main(int argc, char** argv) {
+  int level;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  rounds = argc > 1 ? atoi(argv[1]) : 100;
+  MPIX_Stream stream;
+  MPIX_Stream_create(MPI_INFO_NULL, &stream);
+  MPIX_Stream_comm_create(MPI_COMM_WORLD, stream, &streams);
+  double* memory;
+  MPI_Win window;
+  MPI_Win_allocate(sizeof *memory, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+  MPI_Win_lock_all(0, window);
+  int in = -1, keyval;
+  MPI_Request both[2];
+  MPI_Recv_init(&in, 1, MPI_INT, (rank + size - 1) % size, 9, MPI_COMM_WORLD, &both[0]);
+  MPI_Send_init(&rank, 1, MPI_INT, (rank + 1) % size, 9, MPI_COMM_WORLD, &both[1]);
+  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &keyval, NULL);
+  pthread_t thread;
+  pthread_create(&thread, NULL, talk, NULL);
+  for (int all = 0; !all;) {
+    collective();
+    remote_memory(window);
+    persistent(both);
+    CHECK(in == (rank + size - 1) % size);
+    objects(keyval);
+    const int mine = atomic_load(&finished);
+    MPI_Request request;
+    MPI_Iallreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD, &request);
+    complete(&request);
+  }
+  pthread_join(thread, NULL);
+  MPI_Comm_free_keyval(&keyval);
+  MPI_Request_free(&both[0]);
+  MPI_Request_free(&both[1]);
+  MPI_Win_unlock_all(window);
+  MPI_Win_free(&window);
+  MPI_Comm_free(&streams);
+  MPIX_Stream_free(&stream);
+  if (rank == 0) printf("one thread at a time in the MPI\n");
+  MPI_Finalize();
+}
