@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -56,6 +55,7 @@ def run(
         line, environment = command(mpi, program, processes, threads, hosts, env or {}, str(scratch), stdin, preload)
         marker = f"PLAIT_JOB={uuid.uuid4().hex}"
         environment.update([marker.split("=")])
+        (scratch / leftovers.MARKER).write_text(marker)
         # A simulated node's shared memory is its own and goes with it.
         segments = leftovers.Segments(mpi.segments, marker, scratch) if hosts == 1 else None
         if segments:
@@ -220,16 +220,7 @@ def _end(launcher: subprocess.Popen, marker: str, *streams: _Stream) -> None:
             break
         except subprocess.TimeoutExpired:
             continue
-    until = time.monotonic() + 2.0
-    while left := leftovers.marked(marker.encode()):
-        for pid in left:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-        if time.monotonic() > until:
-            break
-        time.sleep(0.02)
+    leftovers.end_marked(marker.encode())
     launcher.wait()
 
 

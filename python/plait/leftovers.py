@@ -14,6 +14,7 @@ import os
 import re
 import select
 import shutil
+import signal
 import struct
 import tempfile
 import threading
@@ -24,6 +25,7 @@ from pathlib import Path
 SHARED = Path("/dev/shm")
 SEGMENTS = "segments"  # the file in a job's folder that lists them: how it is known, inode, path
 CAME, OURS = "came", "ours"
+MARKER = "marker"  # the file in a job's folder with what its processes have in their environment
 _PREFIX, _NEW = "plait-job.", ".plait-job."
 
 
@@ -57,6 +59,7 @@ def sweep() -> None:
             if os.fstat(found).st_uid != os.geteuid() or (folder.name.startswith(_NEW) and time.time() - os.fstat(found).st_mtime < 60):
                 continue
             fcntl.flock(found, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _end_job(folder)
             remove_segments(folder)
             shutil.rmtree(folder, ignore_errors=True)
         except BlockingIOError:  # its plait lives
@@ -79,6 +82,25 @@ def marked(marker: bytes) -> list[int]:
             except OSError:  # gone, or somebody else's
                 pass
     return found
+
+
+def _end_job(folder: Path) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        marker = (folder / MARKER).read_bytes()
+        if re.fullmatch(rb"PLAIT_JOB=[0-9a-f]{32}", marker):  # an unfinished one is found in others' processes, too
+            end_marked(marker)
+
+
+def end_marked(marker: bytes) -> None:
+    """Ends what is left of a job. Open MPI 5.0.11 leaves its processes where its launcher has lost its plait."""
+    until = time.monotonic() + 2.0
+    while left := marked(marker):
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        if time.monotonic() > until:
+            break
+        time.sleep(0.02)
 
 
 def _descendants(pid: int) -> Iterator[int]:

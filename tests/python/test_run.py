@@ -183,17 +183,24 @@ def test_a_job_that_ends_badly_leaves_no_memory_and_no_folder(ends, alone, how, 
 def test_what_a_killed_plait_left_the_next_run_removes(ends, alone):
     """3 x 1"""
     command = f"{ROOT}/plait --mpi {MPI.name} run"
-    # The kernel tells the launcher of its end; the job's processes are awaited.
+    # The kernel tells the launcher of its end. Where that leaves the job's processes alone, the next run ends them, too.
     script = f"""{command} -n 3 --timeout 60 {ends} hang >hanging & job=$!
         until [ -s hanging ]; do sleep 0.05; done
         kill -KILL $job; wait $job
-        for i in $(seq 400); do pgrep -x ends >/dev/null || break; sleep 0.05; done
         ls -d $TMPDIR/plait-job.*; {command} true; rm hanging; ls"""
     said, folders = alone(script, 0)
     before, *left = said.split()
     assert Path(before).name.startswith("plait-job.")
     assert left == sorted(OTHERS)
     assert folders == []
+    assert not [entry for entry in Path("/proc").glob("[0-9]*/exe") if _leads_to(entry, ends)]
+
+
+def _leads_to(link, program):
+    try:
+        return os.readlink(link) == str(program)
+    except OSError:
+        return False
 
 
 def test_folders_of_a_plait_that_lives_stay(tmp_path, monkeypatch):
@@ -202,6 +209,9 @@ def test_folders_of_a_plait_that_lives_stay(tmp_path, monkeypatch):
         leftovers.sweep()
         assert folder.is_dir()
         (tmp_path / "plait-job.dead").mkdir()
+        (tmp_path / "plait-job.early").mkdir()
+        (tmp_path / "plait-job.early" / leftovers.MARKER).write_text("")
+        monkeypatch.setattr(leftovers, "end_marked", lambda marker: pytest.fail(f"ends processes with {marker}"))
         leftovers.sweep()
         assert [path.name for path in tmp_path.iterdir()] == [folder.name]
     assert list(tmp_path.iterdir()) == []
