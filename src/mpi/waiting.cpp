@@ -44,11 +44,11 @@ void set_polled(std::span<Request*> pending, bool here) noexcept {
 
 }  // namespace
 
-Waiting::Place::Place(Pending& pending) noexcept : pending_(pending) {
+Waiting::Place::Place(Pending& pending) noexcept {
   const std::span<Request*> ours = pending.ours();
-  if (ours.empty()) return;
-  first_ = waiter_of(*ours[0]);
-  if (first_ && std::ranges::all_of(ours, [&](Request* r) { return waiter_of(*r) == first_; })) of_all_ = first_;
+  if (ours.empty() || pending.natives() != 0) return;
+  progress::Waiter* const first = waiter_of(*ours[0]);
+  if (std::ranges::all_of(ours, [&](Request* r) { return waiter_of(*r) == first; })) of_all_ = first;
 }
 
 void Waiting::begin() noexcept {

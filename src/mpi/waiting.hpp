@@ -59,19 +59,18 @@ class Waiting {
   }
 
  private:
-  /// Waits where the first of the requests is waited for, if all are waited for there.
+  /// Waits where all of the requests are waited for, if that is one place and nothing of the MPI's is among them: then the rounds of
+  /// the call look at what comes there, to its end. Else nowhere: a place whose requests have ended would be left to nobody.
   class Place final : public progress::Waiter {
    public:
     explicit Place(Pending& pending) noexcept;
-    [[nodiscard]] EventCount* event() noexcept override { return of_all_ && pending_.natives() == 0 ? of_all_->event() : nullptr; }
+    [[nodiscard]] EventCount* event() noexcept override { return of_all_ ? of_all_->event() : nullptr; }
     [[nodiscard]] std::chrono::nanoseconds longest() const noexcept override { return of_all_->longest(); }
     void set_polled(bool here) noexcept override {
-      if (first_) first_->set_polled(here);
+      if (of_all_) of_all_->set_polled(here);
     }
 
    private:
-    Pending& pending_;
-    progress::Waiter* first_ = nullptr;
     progress::Waiter* of_all_ = nullptr;
   };
 
