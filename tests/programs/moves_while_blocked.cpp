@@ -127,6 +127,7 @@ struct Call {
   const char* name;
   std::function<void()> block;
   std::function<void()> release;
+  std::function<void()> before = [] {};  ///< by process 1, before it sees the thing
 };
 
 void send_to_0(MPI_Comm comm) {
@@ -213,6 +214,18 @@ std::vector<Call> calls() {
          MPI_Waitall(2, both, MPI_STATUSES_IGNORE);
        },
        by_both},
+      {"MPI_Waitall of two streams, one of which is done with",
+       [] {
+         MPI_Request both[2];
+         MPI_Irecv(&x, 1, MPI_INT, 1, kRelease, moving, &both[0]);
+         MPI_Irecv(&y, 1, MPI_INT, 1, kRelease, blocking, &both[1]);
+         MPI_Waitall(2, both, MPI_STATUSES_IGNORE);
+       },
+       by_stream,
+       [] {
+         send_to_0(moving);
+         usleep(2000);  // so that it is done with
+       }},
       {"MPI_Wait for a partitioned receive",
        [] {
          MPI_Start(&back_in);
@@ -260,6 +273,7 @@ void try_pair(const Call& call, const Thing& thing) {
   if (rank == 0) std::fprintf(stderr, "%s, while in %s\n", thing.name, call.name);
   int x = 0;
   if (rank == 1) {
+    call.before();
     thing.see();
     call.release();
     MPI_Send(&x, 1, MPI_INT, 0, kDone, native);

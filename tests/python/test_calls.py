@@ -128,7 +128,12 @@ def test_a_call_that_nobody_thought_of_is_gated(tmp_path):
     assert "MPI_New_call" in said
     body = text[text.index('extern "C"') :]
     assert "int MPI_New_call(const void *buf, MPI_Comm parameter1, MPI_Group group) {" in body
-    order = ["find_communicator(parameter1)", "is_our_group(group)", "const MpiLock guard;", "return PMPI_New_call(buf, parameter1, group);"]
+    order = [
+        "find_communicator(parameter1)",
+        "is_our_group(group)",
+        "const MpiLock guard;",
+        "return PMPI_New_call(buf, parameter1, group);",
+    ]
     places = [body.index(piece) for piece in order]
     assert places == sorted(places)
 

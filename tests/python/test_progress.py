@@ -1,0 +1,17 @@
+"""Nothing that was started stands still while some other call blocks: each pair of both, on one node and between two."""
+
+import pytest
+from plait import launch
+from programs import MPI, run
+
+
+@pytest.mark.parametrize("hosts", [1, 2])
+@pytest.mark.parametrize("words", [[], ["threads"]], ids=["by one thread", "by two"])
+def test_what_was_started_moves_while_a_call_blocks(hosts, words):
+    if hosts > 1 and (reason := launch.why_no_nodes(MPI)):
+        pytest.skip(reason)
+    done = run("moves_while_blocked", *words, hosts=hosts, timeout=60, status=None)
+    if done.returncode == 77:
+        pytest.skip(done.stdout.strip())
+    assert done.returncode == 0, done.stdout + done.stderr[-2000:]
+    assert "pairs: all moved" in done.stdout
