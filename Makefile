@@ -7,9 +7,10 @@ SHELL := /bin/bash
 BUILD := build/$(MPI)
 export JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
+PRESET ?= address-undefined
 CPP = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h' '*.cpp' '*.hpp')
 
-.PHONY: build all bench install run test check format clean help setup
+.PHONY: build all bench install run test sanitize check format clean help setup
 .DEFAULT_GOAL := build
 
 build: setup ## compile libplait, plait-lbm and the benchmarks into build/MPI
@@ -30,8 +31,11 @@ all: setup ## compile everything, the tests too
 	@scripts/compile $(MPI) all
 
 test: all ## C++ tests, then whole programs under MPI
-	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error
-	@PLAIT_MPI=$(MPI) python -m pytest tests
+	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error $(CTEST_OPTIONS)
+	@PLAIT_MPI=$(MPI) python -m pytest $(PYTEST_OPTIONS) tests
+
+sanitize: ## the tests with sanitizers and assertions, under MPICH: PRESET=debug|address|undefined|address-undefined|thread
+	@scripts/sanitize $(PRESET)
 
 check: setup ## formatting and static analysis
 	@scripts/compile $(MPI)

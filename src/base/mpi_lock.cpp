@@ -8,7 +8,12 @@ constinit std::atomic<bool> MpiLock::needed{false};
 
 namespace {
 
-constinit std::recursive_mutex mutex;
+constinit std::mutex mutex;
+/// Whoever waits for the lock holds this. A thread that leaves and comes again at once, as one does that asks in a loop, would
+/// otherwise be back before another has woken, again and again.
+constinit std::mutex turn;
+/// How often this thread is in.
+thread_local int depth = 0;
 
 }  // namespace
 
@@ -16,14 +21,22 @@ void need_mpi_lock() noexcept { MpiLock::needed.store(true, std::memory_order_re
 bool mpi_lock_needed() noexcept { return MpiLock::needed.load(std::memory_order_relaxed); }
 
 void MpiLock::lock() noexcept {
-  mutex.lock();
+  if (depth == 0) {
+    const std::lock_guard guard(turn);
+    mutex.lock();
+  }
+  ++depth;
   held_ = true;
 }
 
-void MpiLock::unlock() noexcept { mutex.unlock(); }
+void MpiLock::unlock() noexcept {
+  if (--depth == 0) mutex.unlock();
+}
 
 MpiTryLock::MpiTryLock() noexcept : may_(true) {
-  if (mpi_lock_needed()) held_ = may_ = mutex.try_lock();
+  if (!mpi_lock_needed()) return;
+  held_ = may_ = depth > 0 || mutex.try_lock();
+  if (held_) ++depth;
 }
 
 }  // namespace plait
