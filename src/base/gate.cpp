@@ -8,8 +8,13 @@ constinit std::atomic<bool> Gate::needed_{false};
 
 namespace {
 
-constinit std::recursive_mutex gate;
-/// How often this thread has entered without waiting; it may have done so before there had to be a gate.
+constinit std::mutex gate;
+/// Whoever waits for the gate holds this. A thread that leaves and comes again at once, as one does that asks in a loop, would
+/// otherwise be back before another has woken, again and again.
+constinit std::mutex turn;
+/// How often this thread is in, and how often of these it has entered without waiting; it may have done that before there
+/// had to be a gate, and then it is not in.
+thread_local int depth = 0;
 thread_local int entered = 0;
 
 }  // namespace
@@ -17,15 +22,22 @@ thread_local int entered = 0;
 void need_gate() noexcept { Gate::needed_.store(true, std::memory_order_relaxed); }
 
 void Gate::lock() noexcept {
-  gate.lock();
+  if (depth == 0) {
+    const std::lock_guard guard(turn);
+    gate.lock();
+  }
+  ++depth;
   held_ = true;
 }
 
-void Gate::unlock() noexcept { gate.unlock(); }
+void Gate::unlock() noexcept {
+  if (--depth == 0) gate.unlock();
+}
 
 bool Gate::enter_if_free() noexcept {
   if (!needed_.load(std::memory_order_relaxed)) return true;
-  if (!gate.try_lock()) return false;
+  if (depth == 0 && !gate.try_lock()) return false;
+  ++depth;
   ++entered;
   return true;
 }
@@ -33,7 +45,7 @@ bool Gate::enter_if_free() noexcept {
 void Gate::leave() noexcept {
   if (entered == 0) return;
   --entered;
-  gate.unlock();
+  unlock();
 }
 
 }  // namespace plait

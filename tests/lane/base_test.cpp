@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/biased_lock.hpp"
+#include "base/gate.hpp"
 #include "base/list.hpp"
 #include "base/parking.hpp"
 #include "base/shared_memory.hpp"
@@ -163,6 +164,44 @@ TEST(BiasedLock, VisitorIsSentAwayByOwnerAndByVisitor) {  // 1 thread
   lock.unlock();
   EXPECT_TRUE(lock.visit());
   lock.leave();
+}
+
+TEST(Gate, OneThreadIsInAndMayEnterAgain) {  // 4 threads
+  constexpr int kRounds = 5000;
+  need_gate();
+  int inside = 0;
+  long entries = 0;
+  std::atomic<int> wrong{0};
+  const auto come = [&](int thread) {
+    for (int i = 0; i < kRounds; ++i) {
+      if ((i + thread) % 3 == 0) {
+        // Without waiting: either it is free or another goes first.
+        while (!Gate::enter_if_free()) std::this_thread::yield();
+        wrong += inside != 0;
+        inside = 1;
+        {
+          const Gate again;
+          ++entries;
+        }
+        inside = 0;
+        Gate::leave();
+      } else {
+        const Gate gate;
+        wrong += inside != 0;
+        inside = 1;
+        const Gate again;
+        wrong += !Gate::enter_if_free();
+        ++entries;
+        Gate::leave();
+        inside = 0;
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) threads.emplace_back(come, t);
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(entries, 4L * kRounds);
 }
 
 struct Item {
