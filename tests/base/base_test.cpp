@@ -19,6 +19,7 @@
 #include "base/event_count.hpp"
 #include "base/handle_table.hpp"
 #include "base/list.hpp"
+#include "base/mpi_lock.hpp"
 #include "base/shared_memory.hpp"
 
 namespace plait {
@@ -196,6 +197,47 @@ TEST(BiasedLock, UsesTellAnOwnerAtWorkFromOneThatIsElsewhere) {  // 1 thread
   lock.lock();
   lock.unlock();
   EXPECT_NE(lock.uses(), before);
+}
+
+TEST(MpiLock, OneThreadIsInAndMayEnterAgain) {  // 4 threads
+  constexpr int kRounds = 5000;
+  need_mpi_lock();
+  int inside = 0;
+  long entries = 0;
+  std::atomic<int> wrong{0};
+  const auto come = [&](int thread) {
+    for (int i = 0; i < kRounds;) {
+      if ((i + thread) % 3 == 0) {
+        // Without waiting: either it is free or another goes first.
+        const MpiTryLock lock;
+        if (!lock) {
+          std::this_thread::yield();
+          continue;
+        }
+        wrong += inside != 0;
+        inside = 1;
+        const MpiLock again;
+        ++entries;
+        inside = 0;
+      } else {
+        const MpiLock lock;
+        wrong += inside != 0;
+        inside = 1;
+        const MpiLock again;
+        const MpiTryLock once_more;
+        wrong += !once_more;
+        ++entries;
+        inside = 0;
+      }
+      ++i;
+    }
+  };
+  std::vector<std::thread> threads;
+  threads.reserve(4);
+  for (int t = 0; t < 4; ++t) threads.emplace_back(come, t);
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(entries, 4L * kRounds);
 }
 
 TEST(ChunkedArray, ElementsStayAndOnesNeverMadeAreNull) {
