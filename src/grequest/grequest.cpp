@@ -239,12 +239,12 @@ class Unpolled final : public progress::Source {
 }  // namespace
 
 void publish(Grequest& g) noexcept {
-  static Unpolled& source = []() -> Unpolled& {
-    auto& made = *new Unpolled;  // never destroyed: requests may outlive static objects
-    progress::add_source(made);
-    return made;
+  static Unpolled source;
+  static const bool added = [] {
+    progress::add_source(source);
+    return true;
   }();
-  static_cast<void>(source);
+  static_cast<void>(added);
   enlist(g);
 }
 

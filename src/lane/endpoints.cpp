@@ -57,7 +57,7 @@ constinit std::atomic<Endpoint*> shared_one{nullptr};
 
 void list_endpoint(Endpoint& endpoint) {
   static std::mutex lock;
-  static Messages& messages = *new Messages;
+  static Messages messages;
   const std::lock_guard guard(lock);
   const std::size_t at = endpoints_made.load(std::memory_order_relaxed);
   std::atomic<Endpoint*>* const entry = at < list.kSize ? list.make(at) : nullptr;

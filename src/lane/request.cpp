@@ -44,9 +44,9 @@ bool grow() noexcept {
 
 Request* take_slot() noexcept {
   const std::lock_guard guard(pool.lock);
-  if (!pool.free && !grow()) return nullptr;
+  if (!pool.free) static_cast<void>(grow());
   Request* const r = pool.free;
-  pool.free = r->next_free;
+  if (r) pool.free = r->next_free;
   return r;
 }
 

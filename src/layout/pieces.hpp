@@ -29,7 +29,7 @@ struct Piece {
 inline std::byte* memory(std::intptr_t at) { return reinterpret_cast<std::byte*>(at); }  // NOLINT(performance-no-int-to-ptr)
 
 template <class Sink>
-void visit_neglected(const Node& node, std::intptr_t at, Sink& sink);
+void visit_node(const Node& node, std::intptr_t at, Sink& sink);
 
 /// `count` whole copies of a repeated node's child, the first of them at `at`.
 template <class Sink>
@@ -41,7 +41,7 @@ void visit_copies(const Node& node, std::intptr_t at, std::int64_t count, Sink& 
     sink(Piece{
         .at = at, .run = child.child->bytes, .count = child.count, .stride = child.stride, .planes = count, .plane_stride = node.stride});
   } else {
-    for (std::int64_t i = 0; i < count; ++i) visit_neglected(child, at + i * node.stride, sink);
+    for (std::int64_t i = 0; i < count; ++i) visit_node(child, at + i * node.stride, sink);
   }
 }
 
@@ -59,7 +59,7 @@ void visit_runs(const Node& node, std::intptr_t at, std::int64_t first, std::int
 }
 
 template <class Sink>
-void visit_neglected(const Node& node, std::intptr_t at, Sink& sink) {
+void visit_node(const Node& node, std::intptr_t at, Sink& sink) {
   switch (node.kind) {
     case Kind::run:
       sink(Piece{.at = at, .run = node.bytes});
@@ -71,7 +71,7 @@ void visit_neglected(const Node& node, std::intptr_t at, Sink& sink) {
       visit_copies(node, at, node.count, sink);
       break;
     case Kind::parts:
-      for (std::int64_t i = 0; i < node.count; ++i) visit_neglected(node.part[i].node, at + node.part[i].offset, sink);
+      for (std::int64_t i = 0; i < node.count; ++i) visit_node(node.part[i].node, at + node.part[i].offset, sink);
       break;
   }
 }
@@ -128,7 +128,7 @@ void visit_range_of_parts(const Node& node, std::intptr_t at, std::int64_t begin
 template <class Sink>
 void visit(const Node& node, std::intptr_t at, std::int64_t begin, std::int64_t end, Sink& sink) {
   if (begin >= end) return;
-  if (begin == 0 && end == node.bytes) return visit_neglected(node, at, sink);
+  if (begin == 0 && end == node.bytes) return visit_node(node, at, sink);
   switch (node.kind) {
     case Kind::run:
       sink(Piece{.at = at + begin, .run = end - begin});

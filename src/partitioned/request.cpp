@@ -209,12 +209,12 @@ Partitioned& make() {
   p->kind = &kPartitioned;
   p->persistent = true;
   p->active = false;
-  static Messages& messages = []() -> Messages& {
-    auto& source = *new Messages;  // never destroyed: requests may outlive static objects
-    progress::add_source(source);
-    return source;
+  static Messages messages;
+  static const bool added = [] {
+    progress::add_source(messages);
+    return true;
   }();
-  static_cast<void>(messages);
+  static_cast<void>(added);
   return *p;
 }
 

@@ -175,10 +175,10 @@ class Helper {
     }
   }
 
+  EventCount wake_;
   std::recursive_mutex lock_;  // over the two below; recursive, for rounds call the program, which may stop them
   std::thread thread_;
   std::vector<Watch> watches_;
-  EventCount wake_;
   std::atomic<int> engaged_{0};
   std::atomic<bool> running_{false}, watching_{false}, ending_{false};
 };
