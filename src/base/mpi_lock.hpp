@@ -1,5 +1,5 @@
-// The lock around the MPI, where that lets only one thread in at a time: over every call of the MPI's that may meet another
-// thread's. Not held where the MPI needs none.
+// The lock around the MPI. Some MPIs let in only one thread at a time; then plait holds the lock in every call of the MPI's that
+// may meet another thread's. Where the MPI needs no lock, none is taken.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@ namespace plait {
 void need_mpi_lock() noexcept;
 [[nodiscard]] bool mpi_lock_needed() noexcept;
 
-/// Waits for the others. One thread may hold several, one in the other.
+/// Waits until the lock is free. A thread may hold several of these, nested.
 class MpiLock {
  public:
   MpiLock() noexcept {
@@ -35,7 +35,7 @@ class MpiLock {
   bool held_ = false;
 };
 
-/// For those that do not wait: true if the lock was free, or none is needed.
+/// The same without waiting: true if the lock was free, or none is needed.
 class MpiTryLock {
  public:
   MpiTryLock() noexcept;

@@ -1,4 +1,4 @@
-// Matching: the receives that were posted and the messages that came unasked, of one communicator at one endpoint.
+// Matching: the posted receives and the unexpected messages of one communicator at one endpoint.
 //
 // Used by the endpoint's thread alone. Both kinds are kept by source in buckets, so that neither many sources nor many
 // posted receives make a match slow; receives that take any source stand apart and are compared by age.
@@ -17,7 +17,7 @@
 
 namespace plait::lane {
 
-/// A message that nobody has asked for yet.
+/// A message for which no receive is posted yet.
 struct Unexpected {
   Link<Unexpected> in_bucket, in_arrival;
   std::uint32_t source = 0;

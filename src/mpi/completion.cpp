@@ -121,7 +121,7 @@ int get_status_one(MPI_Request request, int* flag, MPI_Status* status) {
 
 // ---- all
 
-/// Ends what is complete at the front of the requests; how many that are.
+/// Ends the requests at the front of the array that are complete. Returns how many.
 int retire_front(int count, MPI_Request* requests, MPI_Status* statuses, Outcome& outcome) noexcept {
   int i = 0;
   for (; i < count; ++i) {

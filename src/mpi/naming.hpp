@@ -1,4 +1,4 @@
-// Calls that make ordinary communicators, which get a name by which their members know them: partitioned/communicator_id.hpp.
+// Calls that make ordinary communicators. Each gets an id by which its members know it: partitioned/communicator_id.hpp.
 #pragma once
 
 #include <mpi.h>
@@ -22,7 +22,7 @@ int naming_child(MPI_Comm parent, MPI_Comm* made, Call call) noexcept {
   return error;
 }
 
-/// Collective over those that are in it alone, who all name the same `parent` if any.
+/// Collective over the new communicator's members alone. All name the same `parent`, or none.
 template <class Call>
 int naming_apart(MPI_Comm parent, int tag, MPI_Comm* made, Call call) noexcept {
   const int error = making(call);

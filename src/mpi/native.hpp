@@ -1,4 +1,4 @@
-// Calls that go to the MPI, and what plait does meanwhile.
+// Calls that plait passes on to the MPI, and what it does around them. calls.txt says which call is of which kind.
 #pragma once
 
 #include <mpi.h>
@@ -11,7 +11,7 @@ namespace plait::mpi {
 
 using progress::Blocking;
 
-/// Around one that asks and comes back.
+/// Runs a call that asks and returns at once, as MPI_Iprobe does. Programs repeat it until it says yes, so sources move on here too.
 template <class Call>
 int asking(Call call) noexcept {
   if (progress::sources_exist()) [[unlikely]] {
@@ -22,18 +22,19 @@ int asking(Call call) noexcept {
   return call();
 }
 
-/// Around one that neither blocks nor asks.
+/// Runs a call that neither blocks nor asks.
 template <class Call>
 int gated(Call call) noexcept {
   const MpiLock lock;
   return call();
 }
 
-/// After a call of plait's that asked in vain: the rest has to move, too, the MPI included.
+/// After a call of plait's that found nothing complete: all other sources and the MPI have to move on, too.
 inline void move_rest() noexcept {
   if (progress::drive_sometimes()) progress::poll_mpi();
 }
 
+/// Runs a call that may wait for other processes. What plait has started moves on meanwhile.
 template <class Call>
 int blocking(Call call) noexcept {
   const Blocking guard;

@@ -18,7 +18,7 @@ using plait::p2p::send_plain;
 namespace plait::mpi {
 namespace {
 
-// The starts that most are (p2p/plain.hpp); false where it is not one of those.
+// The inline path for the commonest sends and receives (p2p/plain.hpp). False where a call is not one of these.
 
 inline bool isend_plain(Communicator& c, const void* buffer, MPI_Count count, MPI_Datatype type, int dest, int tag, Mode mode,
                         MPI_Request* request) noexcept {
@@ -36,7 +36,7 @@ inline bool ireceive_plain(Communicator& c, void* buffer, MPI_Count count, MPI_D
   return o != nullptr;
 }
 
-// Persistent ones have no such.
+// Persistent requests have no inline path.
 constexpr bool send_init_plain(auto&&...) noexcept { return false; }
 constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
 
@@ -45,8 +45,8 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
 
 #pragma GCC visibility push(default)
 
-// The commonest calls come in three parts that hand their arguments on as they are: where there are no stream communicators
-// the exported one only jumps to the MPI; NAME_stream has the plain messages, and NAME_any all others.
+// Each of the commonest calls is three functions, which pass their arguments on unchanged. The exported one, NAME, jumps to the
+// MPI where the program has no communicator of plait's; NAME_stream tries the inline path; NAME_any does everything else.
 
 #define PLAIT_CALLER __builtin_return_address(0)
 /// A blocking call of the MPI's own.

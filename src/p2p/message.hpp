@@ -1,5 +1,5 @@
-// Point-to-point messages on stream communicators: what stands between the exported calls and the endpoints. Arguments are
-// checked here; functions throw MPIError, std::bad_alloc.
+// Point-to-point messages on communicators of plait's, between the exported calls and the endpoints. Arguments are checked here.
+// Functions throw MPIError, std::bad_alloc.
 #pragma once
 
 #include <mpi.h>

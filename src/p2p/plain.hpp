@@ -1,5 +1,5 @@
-// The sends and receives that most are, without a call on their way: a rank, a tag, a plain datatype, the communicator's
-// only stream of this process. What is not so, or finds no room, is for message.hpp.
+// The inline path for the commonest sends and receives: a rank and a tag without wildcards, a predefined datatype without gaps, and
+// the first stream of this process. Any other message, and one that finds no room, takes the path of message.hpp.
 #pragma once
 
 #include "p2p/message.hpp"

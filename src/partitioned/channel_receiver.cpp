@@ -14,9 +14,9 @@
 namespace plait::partitioned {
 namespace {
 
-/// A sender that waits puts opened groups into the ring itself, twice as fast as they can be fetched. For so long it is waited for.
+/// How long the receiver waits before it fetches opened groups: a sender that waits pushes them, twice as fast as they can be fetched.
 constexpr std::uint64_t kPatience = 20'000;  // ns
-/// Fetched at once: so that the sender, if it comes, has its part; and where it has to be unpacked, as it lies in a cache.
+/// How much is fetched at a time: so much leaves a part to the sender, if it comes; less where it is unpacked, to fit into a cache.
 constexpr std::uint64_t kFetch = 262144;
 constexpr std::size_t kUnpack = 65536;
 

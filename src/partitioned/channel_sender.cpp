@@ -154,7 +154,7 @@ void ChannelSender::fill(std::uint64_t ticket, std::uint64_t begin, std::uint64_
   bell_.load(std::memory_order_relaxed)->notify();
 }
 
-/// These have left the buffer. The last of these calls ends the round, and with it perhaps the outlet.
+/// So many units have left the buffer. The last of these calls ends the round; then this object may be gone.
 void ChannelSender::count(std::uint64_t units) noexcept {
   const std::uint64_t all = base_ + length_ - shared_->pulled.load(std::memory_order_relaxed);
   // release: we have read the buffer.

@@ -15,7 +15,7 @@ namespace plait::partitioned {
 
 class ChannelSender {  // NOLINT(clang-analyzer-optin.performance.Padding): some have lines of their own
  public:
-  /// `memory` stays where it is as long as the outlet. Throws std::bad_alloc, std::system_error.
+  /// `memory` stays where it is as long as this object lives. Throws std::bad_alloc, std::system_error.
   ChannelSender(const lane::Memory& memory, std::uint32_t groups);
   ~ChannelSender();
   ChannelSender(const ChannelSender&) = delete;
@@ -42,7 +42,7 @@ class ChannelSender {  // NOLINT(clang-analyzer-optin.performance.Padding): some
     // acquire, twice: whoever copied has read the buffer.
     return pushed_.load(std::memory_order_acquire) + shared_->pulled.load(std::memory_order_acquire) - base_ == length_;
   }
-  /// Groups that were opened and that nobody has looked at with this: for a receiver on another node. True with one.
+  /// The next opened group that this function has not yet returned. For a receiver on another node. False where there is none.
   bool take_opened(std::uint64_t& begin, std::uint64_t& end) noexcept;
   /// A thread waits and will push.
   void set_polled(bool here) noexcept { shared_->pushing.store(here ? 1 : 0, std::memory_order_relaxed); }

@@ -1,7 +1,7 @@
-// What a communicator is called by all its members alike, without asking each other: collective calls on a communicator come
-// in the same order everywhere, so that what they make can be numbered.
+// A number by which all members of a communicator know it, found without a message: collective calls on a communicator come in the
+// same order everywhere, so that the communicators they make can be numbered.
 //
-// The name lies in an attribute. Duplicates get theirs when the MPI copies attributes; for the rest the exported functions
+// The id lies in an attribute. A duplicate gets its own when the MPI copies attributes; for other communicators the exported functions
 // call `identify_child`. Any thread, as MPI wants it of calls on communicators.
 #pragma once
 
@@ -21,7 +21,7 @@ struct CommunicatorId {
   std::atomic<bool> freed{false};          ///< the communicator is
 };
 
-/// When the MPI has been initialized: names MPI_COMM_WORLD and MPI_COMM_SELF.
+/// When the MPI has been initialized: gives MPI_COMM_WORLD and MPI_COMM_SELF their ids.
 void open_ids() noexcept;
 /// What a collective call over `parent` has made; MPI_COMM_NULL where this process is in none of it.
 void identify_child(MPI_Comm parent, MPI_Comm child) noexcept;

@@ -1,5 +1,5 @@
-// Notes inside a node without the MPI. Where that lets in one thread at a time, a process blocked in a call of it could take none
-// by it, and a partitioned message whose two sides have not met would wait for the call to end.
+// Control messages inside a node that do not pass the MPI. Where the MPI lets in one thread at a time, a process that is blocked in a call
+// of it cannot receive by it; a partitioned message whose two sides have not met would wait for that call to end.
 #pragma once
 
 #include <mpi.h>

@@ -36,15 +36,15 @@ class Engine {
   /// Takes part from now on. Throws std::bad_alloc.
   void add(std::unique_ptr<Sender> sender);
   void add(std::unique_ptr<Receiver> receiver);
-  /// Not any more: the program has freed it.
+  /// Takes part no more: the program has freed it.
   void remove(Sender& sender) noexcept;
   void remove(Receiver& receiver) noexcept;
 
-  /// Takes and sends notes; true if there were some.
+  /// Receives and sends control messages; true if there were some.
   bool exchange() noexcept;
   /// A round for all that there are.
   bool try_progress() noexcept;
-  /// Are there notes for others that wait for room, or for the MPI? A hint.
+  /// Are there control messages that wait for room, or for the MPI? A hint.
   [[nodiscard]] bool has_unsent() const noexcept { return has_unsent_.load(std::memory_order_relaxed); }
   /// Has anything been made that may have to move?
   [[nodiscard]] bool used() const noexcept { return used_.load(std::memory_order_relaxed); }

@@ -1,5 +1,5 @@
-// Are there more threads that wait for each other than cores for them? Then waiting by polling keeps those from running that are
-// waited for. Hints that order nothing. Any thread.
+// Are the cores oversubscribed: are there more threads that wait for each other than cores for them? Then a thread that polls keeps
+// the threads that it waits for from running. These are hints and order nothing. Any thread.
 #pragma once
 
 #include <atomic>

@@ -33,8 +33,8 @@ struct Reduction {
 [[nodiscard]] Steps reduce_scatter(Collective& c, Reduction r, Blocks counts);
 [[nodiscard]] Steps scan(Collective& c, Reduction r, bool exclusive);
 
-// ---- blocking calls by meetings (meeting.cpp). False where the ranks cannot, or the call is none for it: for all of them
-// alike.
+// ---- blocking calls by meetings of the team (meeting.cpp). False where the communicator has no team, or where the call's data
+// is not fit for it; all ranks get the same answer. Then the algorithms above do the call.
 
 [[nodiscard]] bool barrier_by_team(Rank& rank, p2p::Call call);
 [[nodiscard]] bool allreduce_by_team(Rank& rank, const Reduction& r, p2p::Call call);

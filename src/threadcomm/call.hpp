@@ -12,8 +12,8 @@ namespace plait::threadcomm {
 /// Waits for one that was begun.
 void wait(Collective& c, p2p::Call call);
 
-/// Runs the algorithm that `make` makes for the call. Returns its error. Some calls have a shorter way where the ranks can
-/// meet in one process.
+/// Runs the algorithm that `make` makes for the call. Returns its error. Some calls have a shorter way where the communicator has a
+/// team (team.hpp).
 template <class Make>
 [[nodiscard]] int run(Rank& rank, p2p::Call call, const Make& make) {
   if constexpr (requires { make.by_team(rank, call); }) {

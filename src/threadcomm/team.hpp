@@ -1,11 +1,10 @@
-// The ranks of a communicator that lies within one node, as far as they meet in memory that all of them see: one line of it
-// handed from each to the others is all that a barrier or a small allreduce takes. One object for each rank, used by its
-// thread alone.
+// The ranks of a communicator that lies within one node, as they meet in memory that all of them see. A barrier or a small allreduce
+// takes no more than one cache line handed from each rank to the others. One object for each rank, used by its thread alone.
 //
-//   meeting  ranks come to meetings, all to all of them and in one order: each says what it brings, and waits for those whose
-//            news it needs, if any
-//   board    where a rank's news lie, in its process's memory. It has several slots, taken in turn, so that ranks may run
-//            ahead of others by as many meetings
+//   meeting  one step of the team. All ranks arrive at all meetings, in the same order: each writes what it brings, and waits for the
+//            ranks whose data it needs, if any
+//   board    a rank's ArrivalFlags, in its process's memory: what it brings, and to which meeting. It has several slots, taken in
+//            turn, so that ranks may run ahead of others by as many meetings
 //   bulk     room for more than a slot holds. Filled in two halves in turn
 #pragma once
 

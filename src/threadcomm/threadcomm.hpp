@@ -1,12 +1,12 @@
 // Thread communicators: every thread of every process a rank.
 //
-//   rank     what one thread is in one communicator: its endpoint, its numbers, its side of collective calls. Used by that
-//            thread alone.
-//   process  what the ranks of one communicator in one process have in common: the MPI's handle. Its members do not change
-//            while the communicator lives, but for counters.
-//   base     the process that MPIX_Threadcomm_init made. Communicators made of it (by MPI_Comm_dup, say) belong to it: the
-//            thread that has a seat at the base has its ranks in them all.
-//   seat     a thread's place at a base from MPIX_Threadcomm_start to MPIX_Threadcomm_finish.
+//   rank         what one thread is in one communicator: its endpoint, its numbers, its side of collective calls. Used by that
+//                thread alone.
+//   local group  the ranks of one communicator in one process, and what they share: the MPI's handle. But for counters it does
+//                not change while the communicator lives.
+//   base         the local group that MPIX_Threadcomm_init made. Communicators made of it (by MPI_Comm_dup, say) belong to it: the
+//                thread that has a seat at the base has its ranks in them all.
+//   seat         a thread's place at a base from MPIX_Threadcomm_start to MPIX_Threadcomm_finish.
 #pragma once
 
 #include <mpi.h>
@@ -24,7 +24,7 @@
 namespace plait::threadcomm {
 
 struct LocalGroup;
-struct ParallelRegion;  // region.hpp
+struct ParallelRegion;  // parallel_region.hpp
 class Team;             // team.hpp
 
 /// All ranks of a communicator.
@@ -87,7 +87,7 @@ void meet_team(Rank& rank, const std::vector<std::uint64_t>& offsets);
 
 /// The calling thread's. Throws MPIError{MPI_ERR_COMM} where it has none.
 [[nodiscard]] Rank& rank_of(p2p::Communicator& c);
-/// What its process has of it.
+/// The ranks of its process.
 [[nodiscard]] LocalGroup& local_group_of(p2p::Communicator& c) noexcept;
 /// The hook of p2p::find_communicator.
 [[nodiscard]] p2p::Communicator* of_thread(p2p::Communicator& c) noexcept;

@@ -11,24 +11,23 @@
 
 namespace plait::transport {
 
-/// Starts it on duplicates of MPI_COMM_WORLD, as many as there are to be channels, the same in all processes; once; any
-/// thread, not collective. `serialized`: the MPI does not let several
-/// threads in at once, so that there has to be a lock around it. Throws std::bad_alloc.
+/// Starts the network, once. Not collective; any thread. Each of `channels` is a duplicate of MPI_COMM_WORLD, and all processes pass
+/// the same ones. `serialized`: the MPI lets in one thread at a time, so the lock around it is needed. Throws std::bad_alloc.
 void open_packets(const std::vector<MPI_Comm>& channels, const Sink& sink, bool serialized);
 
-/// The last of it, before the MPI is finalized and when all processes have come so far: nothing is sent or taken any more.
+/// Ends the network, before the MPI is finalized and when all processes have got here: nothing is sent or received any more.
 void close_packets() noexcept;
 
-/// Lets the MPI move whatever it has pending, if this thread may call it now, or because the program has asked for it.
+/// Lets the MPI move whatever it has pending: the first if this thread may call it now, the second because the program has asked.
 void poll_mpi() noexcept;
 void poll_mpi_as_asked() noexcept;
-/// Which threads may: all; or, where the program has promised that only this one calls the MPI, this one; or none. Until it
-/// is called: none.
+/// Which threads may call the MPI at any time: all; or this one, where the program has promised that no other does; or none. At
+/// first none may.
 enum class Pollers : std::uint8_t { none, this_one, all };
-/// `comm`: on which nobody sends.
+/// `comm`: the communicator to look at, on which nobody sends with the tag that is looked for.
 void set_pollers(Pollers pollers, MPI_Comm comm) noexcept;
 
-/// For what a call of the MPI's on plait's own communicators returns: messages that fail are lost, so the job ends.
+/// Takes what a call of the MPI's on a communicator of plait's returns. If it is an error, messages are lost and the job ends.
 void must_work(int error) noexcept;
 
 }  // namespace plait::transport
