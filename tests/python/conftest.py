@@ -1,7 +1,7 @@
 import signal
 
 from plait import mpis
-from programs import hosts
+from programs import hosts, limits
 
 __all__ = ["hosts"]  # a fixture of all tests
 
@@ -13,6 +13,7 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     if preset := config.getoption("--build", None):
         mpis.Mpi.build = mpis.ROOT / "build" / preset
+        limits["factor"] = 10
 
 
 # Jobs that a shell starts in the background ignore SIGINT, and what they start inherits that; the tests send it.

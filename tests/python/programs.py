@@ -7,6 +7,7 @@ from plait import launch, mpis
 from plait.mpis import ROOT
 
 MPI = mpis.find()
+limits = {"factor": 1}  # of every time limit: programs with sanitizers are slower
 
 
 @pytest.fixture(params=[1, 4])
@@ -20,6 +21,7 @@ def hosts(request):
 def run(name, *words, processes=2, hosts=1, env=(), status=0, timeout=60):
     """The program's end and what it said. `status`: that it has to end with; None: any."""
     processes = max(processes, hosts)
+    timeout *= limits["factor"]
     options = ["-n", processes, "--hosts", hosts, "--timeout", timeout, *[word for pair in env for word in ("--env", pair)]]
     line = [ROOT / "plait", "--mpi", MPI.name, "run", *options, MPI.build / "bin" / name, *words]
     done = subprocess.run([str(word) for word in line], capture_output=True, text=True, timeout=timeout + 60, check=False)
