@@ -131,6 +131,13 @@ def _is_held(path: Path) -> bool:
 # ---- shared memory
 
 
+def _inode(path: Path) -> int | None:
+    try:
+        return path.stat().st_ino
+    except OSError:
+        return None
+
+
 class Segments:
     """Notes, while a job runs, which files with names of the MPI's segments its processes make in /dev/shm."""
 
@@ -167,7 +174,7 @@ class Segments:
 
     def _note(self, paths: list[Path]) -> None:
         """Whose they are can be told as soon as they are there: who makes a file has it open, as long as it lives."""
-        found = [(path, path.stat().st_ino) for path in paths if path.exists()]  # most are gone at once
+        found = [(path, inode) for path in paths if (inode := _inode(path))]  # most are gone at once
         with contextlib.suppress(OSError), (self._folder / SEGMENTS).open("a") as notes:
             notes.writelines(f"{CAME} {inode} {path}\n" for path, inode in found)
             notes.flush()

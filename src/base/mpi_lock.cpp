@@ -1,5 +1,7 @@
 #include "base/mpi_lock.hpp"
 
+#include <sched.h>
+
 #include <mutex>
 
 namespace plait {
@@ -14,6 +16,18 @@ constinit std::mutex mutex;
 constinit std::mutex turn;
 /// How often this thread is in.
 thread_local int depth = 0;
+
+/// For a moment as one that waits: a thread that asks the MPI in a loop has the lock nearly always. One that is blocked in the MPI
+/// keeps it.
+bool try_as_next() noexcept {
+  constexpr int kTries = 50;
+  const std::unique_lock guard(turn, std::try_to_lock);
+  for (int i = 0; guard && i < kTries; ++i) {
+    sched_yield();
+    if (mutex.try_lock()) return true;
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -35,7 +49,7 @@ void MpiLock::unlock() noexcept {
 
 MpiTryLock::MpiTryLock() noexcept : may_(true) {
   if (!mpi_lock_needed()) return;
-  held_ = may_ = depth > 0 || mutex.try_lock();
+  held_ = may_ = depth > 0 || mutex.try_lock() || try_as_next();
   if (held_) ++depth;
 }
 

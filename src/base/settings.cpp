@@ -46,6 +46,8 @@ constexpr std::array kTable{
     flag(Id::progress, Reader::application, "PLAIT_PROGRESS",
          "plait-lbm draws its progress bar where stderr is no terminal; plait run sets it where its own stderr is one"),
     text(Id::root, Reader::build, "PLAIT_ROOT", "not set", "where CMake's find_package looks for an installed plait"),
+    word(Id::install, Reader::build, "PLAIT_INSTALL", "yes no", "yes",
+         "no: make installs no system packages, and names those that are missing"),
     flag(Id::ci, Reader::tests, "PLAIT_CI", "a test that needs a browser fails where there is none, instead of being skipped"),
     whole(Id::seed, Reader::tests, "PLAIT_SEED", 0, kMany, "at random, printed", "the seed of a random test, to repeat a run"),
     text(Id::test_word, Reader::tests, "PLAIT_TEST_WORD", "not set", "a test of plait run --env looks whether it arrives"),

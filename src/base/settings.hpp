@@ -21,6 +21,7 @@ enum class Id : unsigned char {
   job,
   progress,
   root,
+  install,
   ci,
   seed,
   test_word,
