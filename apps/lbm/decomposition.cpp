@@ -58,7 +58,8 @@ void require_room(const Int3& size, const Int3& grid, double memory) {
   constexpr double kBytesPerSite = kVelocities * sizeof(double) + 2;
   double largest = 1, sites = 1;
   for (int d = 0; d < 3; ++d) {
-    largest *= (size[d] + grid[d] - 1) / grid[d];
+    const int planes = (size[d] + grid[d] - 1) / grid[d];
+    largest *= planes;
     sites *= size[d];
   }
   if (sites * kBytesPerSite > memory) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -114,12 +115,13 @@ void list_near(const Deck& deck, const Subdomain& box, int d, double center, dou
     return;
   }
   const double middle = center - 0.5 - box.offset[d];
-  const double first_image = deck.periodic(d) ? std::ceil((-2 - radius - middle) / n) : 0;
-  const double last_image = deck.periodic(d) ? std::floor((last + 1 + radius - middle) / n) : 0;
-  for (double image = first_image; image <= last_image; ++image) {
-    const double at = middle + image * n;
-    const double from = std::max(-1.0, std::floor(at - radius) - 1), to = std::min<double>(last, std::ceil(at + radius) + 1);
-    for (double i = from; i <= to; ++i) sites.push_back(static_cast<int>(i));
+  const auto first_image = static_cast<std::int64_t>(deck.periodic(d) ? std::ceil((-2 - radius - middle) / n) : 0);
+  const auto last_image = static_cast<std::int64_t>(deck.periodic(d) ? std::floor((last + 1 + radius - middle) / n) : 0);
+  for (std::int64_t image = first_image; image <= last_image; ++image) {
+    const double at = middle + static_cast<double>(image) * n;
+    const auto from = static_cast<std::int64_t>(std::max(-1.0, std::floor(at - radius) - 1));
+    const auto to = static_cast<std::int64_t>(std::min<double>(last, std::ceil(at + radius) + 1));
+    for (std::int64_t i = from; i <= to; ++i) sites.push_back(static_cast<int>(i));
   }
 }
 
