@@ -17,9 +17,9 @@
 
 namespace plait::mpi {
 
-using plait::MpiLock;
 using p2p::Communicator;
 using p2p::find_communicator;
+using plait::MpiLock;
 using threadcomm::Rank;
 
 // ---- errors
