@@ -24,8 +24,8 @@ int main() {
   namespace settings = plait::settings;
   for (const settings::Setting& s : settings::table()) {
     const char* const value = std::getenv(s.name);
-    std::printf("%s\t%s\t%s\t%s\t%s\t%d\t%s\n", s.name, settings::name_of(s.reader), settings::expected(s).c_str(), s.initially,
-                s.meaning, value != nullptr, value ? on_one_line(value).c_str() : "");
+    std::printf("%s\t%s\t%s\t%s\t%s\t%d\t%s\n", s.name, settings::name_of(s.reader), settings::expected(s).c_str(), s.initially, s.meaning,
+                value != nullptr, value ? on_one_line(value).c_str() : "");
   }
   for (const std::string& line : settings::problems()) std::printf("problem\t%s\n", on_one_line(line.c_str()).c_str());
   return 0;
