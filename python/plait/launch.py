@@ -57,7 +57,7 @@ def run(
         environment.update([marker.split("=")])
         (scratch / leftovers.MARKER).write_text(marker)
         # A simulated node's shared memory is its own and goes with it.
-        segments = leftovers.Segments(mpi.segments, marker, scratch) if hosts == 1 else None
+        segments = leftovers.Segments(mpi.segments, mpi.files, marker, scratch) if hosts == 1 else None
         if segments:
             stack.callback(segments.close)
         if stdin:

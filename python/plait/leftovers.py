@@ -1,8 +1,8 @@
-"""What jobs that end badly leave behind: folders of plait's own, and shared memory of the MPI's. This run or the next removes it.
+"""What jobs that end badly leave behind: folders of plait's own, and files of the MPI's. This run or the next removes it.
 
 What belongs to somebody else is left alone. A folder is held by a lock as long as its plait lives. A segment of shared
 memory must have come while the job ran, be this user's and held by no process; and where processes may be hidden, those of
-another container with the same /dev/shm, one of the job's own must have been seen with it.
+another container with the same /dev/shm, one of the job's own must have been seen with it. So it must with a file in /tmp.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 SHARED = Path("/dev/shm")
+FILES = Path("/tmp")  # where MPICH's launcher writes, whatever TMPDIR says
 SEGMENTS = "segments"  # the file in a job's folder that lists them: how it is known, inode, path
 CAME, OURS = "came", "ours"
 MARKER = "marker"  # the file in a job's folder with what its processes have in their environment
@@ -139,10 +140,10 @@ def _inode(path: Path) -> int | None:
 
 
 class Segments:
-    """Notes, while a job runs, which files with names of the MPI's segments its processes make in /dev/shm."""
+    """Notes, while a job runs, which files with names of the MPI's segments its processes make in /dev/shm, and which others in /tmp."""
 
-    def __init__(self, names: str, marker: str, folder: Path) -> None:
-        self._names, self._marker, self._folder = re.compile(names), marker.encode(), folder
+    def __init__(self, names: str, files: str, marker: str, folder: Path) -> None:
+        self._marker, self._folder = marker.encode(), folder
         self.launcher = 0  # its process id, as soon as there is one
         libc = ctypes.CDLL(None, use_errno=True)
         self._events = libc.inotify_init1(os.O_CLOEXEC)
@@ -150,7 +151,12 @@ class Segments:
         self._thread = None
         if self._events < 0:
             return
-        if libc.inotify_add_watch(self._events, str(SHARED).encode(), created) >= 0:
+        self._places = {}  # by inotify's number: the folder, and names there
+        for place, pattern in ((SHARED, names), (FILES, files)):
+            number = libc.inotify_add_watch(self._events, str(place).encode(), created) if pattern else -1
+            if number >= 0:
+                self._places[number] = place, re.compile(pattern)
+        if self._places:
             self._stop, self._stopping = os.pipe()
             self._thread = threading.Thread(target=self._watch, daemon=True)
             self._thread.start()
@@ -170,13 +176,14 @@ class Segments:
             ready, _, _ = select.select([self._events, self._stop], [], [])
             if self._events not in ready:
                 return
-            self._note([SHARED / name for name in _names_in(os.read(self._events, 65536)) if self._names.fullmatch(name)])
+            made = [(*self._places[number], name) for number, name in _names_in(os.read(self._events, 65536)) if number in self._places]
+            self._note([place / name for place, names, name in made if names.fullmatch(name)])
 
     def _note(self, paths: list[Path]) -> None:
         """Whose they are can be told as soon as they are there: who makes a file has it open, as long as it lives."""
         found = [(path, inode) for path in paths if (inode := _inode(path))]  # most are gone at once
         with contextlib.suppress(OSError), (self._folder / SEGMENTS).open("a") as notes:
-            notes.writelines(f"{CAME} {inode} {path}\n" for path, inode in found)
+            notes.writelines(f"{CAME} {inode} {path}\n" for path, inode in found if path.parent == SHARED)
             notes.flush()
             notes.writelines(f"{OURS} {inode} {path}\n" for path, inode in found if self._is_ours(path))
 
@@ -191,11 +198,11 @@ def _sees_all() -> bool:
     return os.readlink("/proc/self/ns/pid") == "pid:[4026531836]"
 
 
-def _names_in(events: bytes) -> Iterator[str]:
+def _names_in(events: bytes) -> Iterator[tuple[int, str]]:
     at, head = 0, struct.Struct("iIII")
     while at < len(events):
-        *_, length = head.unpack_from(events, at)
-        yield os.fsdecode(events[at + head.size : at + head.size + length].rstrip(b"\0"))
+        number, *_, length = head.unpack_from(events, at)
+        yield number, os.fsdecode(events[at + head.size : at + head.size + length].rstrip(b"\0"))
         at += head.size + length
 
 

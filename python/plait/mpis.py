@@ -71,6 +71,8 @@ class Mpi:
     ended_by_signal = ""
     # Names of what it keeps in /dev/shm while a job runs, and leaves there when that ends badly.
     segments = ""
+    # And in /tmp.
+    files = ""
 
     # -- where things are
 
@@ -180,6 +182,7 @@ class Mpich(Mpi):
     )
     # Signal 9 is the launcher's own, for those that outlived the first.
     ended_by_signal = r"EXIT STRING: .*\(signal (?P<signal>(?!9\))\d+)\)"
+    files = r"hydra_hwloc_xmlfile_\w{6}"
     segments = r"mpich_shm_[0-9a-f]+_\d+|mpich_shar_tmp\w{6}|ucx_shm_posix_[0-9a-f]+"
 
     def cause(self, said: str) -> Cause | None:

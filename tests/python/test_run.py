@@ -175,9 +175,19 @@ def test_a_job_that_ends_badly_leaves_no_memory_and_no_folder(ends, alone, how, 
     if how[0] != "hang" and not leftovers._sees_all():
         pytest.skip("in a container a segment counts as the job's only if it was seen with one of its processes; these end at once")
     run = f"{ROOT}/plait --mpi {MPI.name} run -n 3 --timeout 5 {ends} {' '.join(map(str, how))} >&2"
+    others = launchers_files()
     said, folders = alone(f"{run}; status=$?; ls; exit $status", status)
     assert said.split() == sorted(OTHERS)
     assert folders == []
+    until = time.monotonic() + 20
+    while (left := launchers_files() - others) and time.monotonic() < until:  # of other jobs that run now
+        time.sleep(0.2)
+    assert left == set()
+
+
+def launchers_files():
+    """What MPICH's launcher has in /tmp for each job."""
+    return set(leftovers.FILES.glob("hydra_hwloc_xmlfile_*"))
 
 
 def test_what_a_killed_plait_left_the_next_run_removes(ends, alone):
@@ -234,7 +244,7 @@ def test_only_segments_of_the_jobs_processes_are_removed_where_others_may_be_hid
     """Also those that nobody has."""
     monkeypatch.setattr(leftovers, "_sees_all", lambda: False)
     monkeypatch.setattr(leftovers, "SHARED", tmp_path)
-    segments = leftovers.Segments(r"seg\w", "PLAIT_JOB=of-this-test", tmp_path)
+    segments = leftovers.Segments(r"seg\w", "", "PLAIT_JOB=of-this-test", tmp_path)
     hold = "exec 3>{}; sleep 60"
     jobs = [
         subprocess.Popen(["bash", "-c", hold.format(tmp_path / "sega")], env={**os.environ, "PLAIT_JOB": "of-this-test"}),
