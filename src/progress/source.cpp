@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
-#include <cstdlib>
 #include <mutex>
+
+#include "base/fatal.hpp"
 
 namespace plait::progress {
 
@@ -36,7 +36,7 @@ void add_source(Source& source, bool polled) noexcept {
   static constinit std::mutex lock;
   const std::lock_guard guard(lock);
   const std::size_t at = sources.load(std::memory_order_relaxed);
-  if (at == kMost) std::abort();  // a feature more than there is room for: a mistake of ours
+  if (at == kMost) fatal("more than %zu progress sources: a mistake of plait's", kMost);
   list[at].store(&source, std::memory_order_relaxed);
   if (polled) polling.store(true, std::memory_order_relaxed);
   // release: the entry, and the source as it was made.
