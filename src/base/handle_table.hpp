@@ -100,13 +100,14 @@ class HandleTable {
   struct Table {
     HandleSlot<Value>* slots;
     std::size_t mask;
-    std::size_t used = 0;  ///< slots that are not empty
+    const Table* before = nullptr;  ///< the one that it replaces, so that nothing counts as lost
+    std::size_t used = 0;           ///< slots that are not empty
   };
 
   Table& grow(const Table& old) {
     const std::size_t count = 2 * (old.mask + 1);
     auto slots = std::make_unique<HandleSlot<Value>[]>(count);
-    auto table = std::make_unique<Table>(Table{slots.get(), count - 1});
+    auto table = std::make_unique<Table>(Table{slots.get(), count - 1, &old});
     for (std::size_t i = 0; i <= old.mask; ++i) {
       const std::uint64_t handle = old.slots[i].handle.load(std::memory_order_relaxed);
       if (handle <= HandleSlot<Value>::kGone) continue;

@@ -33,6 +33,8 @@ constexpr int kTurn = 8;
 constexpr std::uint32_t kFew = 2048;
 /// Processes whose next packet is awaited by a receive of its own.
 constexpr std::size_t kAwaited = 16;
+/// How often the MPI is asked at the end whether it has cancelled one of these.
+constexpr int kTriesToCancel = 1000;
 /// Others' packets, and whether the MPI has finished those sent, is asked for every so many rounds.
 constexpr unsigned kRoundsToAll = 16;
 /// Packets toward one process that the MPI has not finished, and that wait in line behind them.
@@ -511,15 +513,17 @@ void Channel::close() noexcept {
   const std::lock_guard guard(driving_);
   retire_sent();
   closed_ = true;
-  // What the MPI has not finished is left to it: nobody receives any more.
-  for (Sent& s : sent_) {
-    static_cast<void>(s.packet.release());  // NOLINT(bugprone-unused-return-value): the MPI may still read it
-    PMPI_Request_free(&s.request);
-  }
+  // What the MPI has not finished is left to it: nobody receives any more. It may still read or write these packets.
+  for (Sent& s : sent_) PMPI_Request_free(&s.request);
   for (Awaited& a : awaited_) {
-    static_cast<void>(a.packet.release());  // NOLINT(bugprone-unused-return-value): the MPI may still write it
     PMPI_Cancel(&a.request);
-    PMPI_Request_free(&a.request);
+    int ended = 0;
+    for (int i = 0; i < kTriesToCancel && !ended; ++i) PMPI_Test(&a.request, &ended, MPI_STATUS_IGNORE);
+    if (ended) {
+      a.packet.reset();
+    } else {
+      PMPI_Request_free(&a.request);
+    }
   }
   for (Transfer& t : transfers_) {
     for (MPI_Request& r : t.pieces) {

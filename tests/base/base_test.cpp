@@ -241,7 +241,7 @@ TEST(MpiLock, OneThreadIsInAndMayEnterAgain) {  // 4 threads
 }
 
 TEST(ChunkedArray, ElementsStayAndOnesNeverMadeAreNull) {
-  ChunkedArray<int, 4, 8> array;
+  static ChunkedArray<int, 4, 8> array;  // as all in the library: nobody destroys it
   EXPECT_EQ(array.find(0), nullptr);
   int prepared = 0;
   int* const fifth = array.make(5, [&](int* chunk) { std::fill_n(chunk, 4, ++prepared); });
@@ -256,7 +256,7 @@ TEST(ChunkedArray, ElementsStayAndOnesNeverMadeAreNull) {
 }
 
 TEST(HandleTable, FindsWhatWasPutInAndNotTakenOutWhileItGrows) {  // against a map
-  HandleTable<int> table;
+  static HandleTable<int> table;
   std::map<std::uint64_t, int> model;
   std::mt19937_64 random(7);
   for (int i = 1; i <= 20000; ++i) {
@@ -276,7 +276,7 @@ TEST(HandleTable, FindsWhatWasPutInAndNotTakenOutWhileItGrows) {  // against a m
 
 TEST(HandleTable, IsReadWhileItGrows) {  // 2 threads
   constexpr std::uint64_t kHandles = 20000;
-  HandleTable<std::uint64_t> table;
+  static HandleTable<std::uint64_t> table;
   std::atomic<std::uint64_t> in{1};  // handles up to this are there
   std::thread writer([&] {
     for (std::uint64_t h = 2; h <= kHandles; ++h) {

@@ -18,6 +18,13 @@ def hosts(request):
     return request.param
 
 
+def preloading(library):
+    """What puts a library before the program."""
+    if limits["factor"] > 1:
+        pytest.skip("a sanitizer's runtime has to come first, and a library that is preloaded comes before it")
+    return f"LD_PRELOAD={library}"
+
+
 def run(name, *words, processes=2, hosts=1, env=(), status=0, timeout=60):
     """The program's end and what it said. `status`: that it has to end with; None: any."""
     processes = max(processes, hosts)

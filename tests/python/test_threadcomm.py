@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from plait import launch
-from programs import MPI, run
+from programs import MPI, preloading, run
 
 
 def test_example_of_the_paper(hosts):
@@ -23,7 +23,7 @@ def test_example_with_libomp():
     libomp = next(iter(sorted(Path("/usr/lib").glob("*/libomp.so.5"))), None)
     if not libomp:
         pytest.skip("there is no libomp.so.5: install libomp5")
-    done = run("threadcomm", env=[f"LD_PRELOAD={libomp}"])
+    done = run("threadcomm", env=[preloading(libomp)])
     assert sorted(map(int, re.findall(r"^ Rank (\d+) / 8$", done.stdout, re.MULTILINE))) == list(range(8)), done.stdout
 
 
