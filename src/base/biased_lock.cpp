@@ -2,6 +2,8 @@
 
 #include <sched.h>
 
+#include "base/delay.hpp"
+
 namespace plait {
 
 void BiasedLock::yield_to_visitor() noexcept {
@@ -18,6 +20,7 @@ bool BiasedLock::visit() noexcept {
   if (is_inside(uses_.load(std::memory_order_relaxed))) return false;
   // acquire: what the last visitor did.
   if (visitor_.exchange(true, std::memory_order_acquire)) return false;
+  delay();
   barrier_in_this_process();
   // acquire: what the owner did.
   if (!is_inside(uses_.load(std::memory_order_acquire))) return true;

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/delay.hpp"
 #include "base/event_count.hpp"
 
 namespace plait {
@@ -19,6 +20,7 @@ class BiasedLock {
   void lock() noexcept {
     // relaxed, and no read-modify-write: only the owner writes it.
     uses_.store(uses_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    delay();
     owner_fence();
     // acquire: what the last visitor did.
     if (visitor_.load(std::memory_order_acquire)) [[unlikely]]

@@ -9,6 +9,8 @@
 #include <climits>
 #include <ctime>
 
+#include "base/delay.hpp"
+
 namespace plait {
 
 constinit bool event_count_needs_fence = true;
@@ -47,6 +49,7 @@ std::uint32_t* EventCount::epoch() noexcept {
 EventCount::Key EventCount::prepare() noexcept {
   // relaxed: the barrier orders it before the second look.
   const auto key = static_cast<Key>(word_.fetch_add(1, std::memory_order_relaxed) >> kEpochShift);
+  delay();
   barrier_in_all_threads();
   return key;
 }
@@ -63,6 +66,7 @@ void EventCount::wait(Key key, std::chrono::nanoseconds longest) noexcept {
   timespec limit{};
   limit.tv_sec = static_cast<time_t>(longest.count() / 1'000'000'000);
   limit.tv_nsec = static_cast<long>(longest.count() % 1'000'000'000);
+  delay();
   // Not private: the notifier may be another process. Returns at once in a later epoch.
   syscall(SYS_futex, epoch(), FUTEX_WAIT, key, &limit, nullptr, 0);
   cancel(key);

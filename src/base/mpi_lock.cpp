@@ -4,6 +4,8 @@
 
 #include <mutex>
 
+#include "base/delay.hpp"
+
 namespace plait {
 
 constinit std::atomic<bool> MpiLock::needed{false};
@@ -45,6 +47,7 @@ void MpiLock::lock() noexcept {
 
 void MpiLock::unlock() noexcept {
   if (--depth == 0) mutex.unlock();
+  delay();
 }
 
 MpiTryLock::MpiTryLock() noexcept : may_(true) {

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "base/clock.hpp"
+#include "base/delay.hpp"
 #include "lane/cells.hpp"
 #include "lane/endpoint.hpp"
 
@@ -47,6 +48,7 @@ void Endpoint::accept(Operation& receive, LaneIn& lane, std::uint32_t source, st
   receive.rendezvous->wanted = receive.wanted;
   receive.last_seen = now();
   rendezvous_receives_.push_back(receive);
+  delay();
   // release: the two fields above.
   receive.rendezvous->state.store(Rendezvous::kCts, std::memory_order_release);
   lane.sender->event.notify();
@@ -61,6 +63,7 @@ void Endpoint::copy_from_thread(Operation& receive, const Rts& offer) noexcept {
 
 /// We have all: the sender may go on.
 void Endpoint::finish_rendezvous(Operation& receive) noexcept {
+  delay();
   // release: we have read the sender's buffer.
   receive.rendezvous->state.store(Rendezvous::kFree, std::memory_order_release);
   receive.in->sender->event.notify();
@@ -174,6 +177,7 @@ bool Endpoint::push(Operation& send) noexcept {
       give_back(*own, *from);
       break;
     }
+    delay();
     pack(send.memory, begin, own->block->data(), n);
     write_envelope(*cell, 0, r.receive, 0);
     const Chunk chunk{begin, own->offset};

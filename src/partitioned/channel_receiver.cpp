@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "base/clock.hpp"
+#include "base/delay.hpp"
 #include "partitioned/doorbell.hpp"
 
 namespace plait::partitioned {
@@ -48,6 +49,7 @@ void ChannelReceiver::meet(const lane::Memory& to, std::uint64_t part_bytes, boo
   }
   shared_->buffer = to.layout ? SharedHeap::Place{} : SharedHeap::get().find(to.at, to.bytes);
   shared_->buffer_bytes = to.bytes;
+  delay();
   // release: all of these.
   shared_->state.store(ChannelMemory::kMatched, std::memory_order_release);
   bell_->notify();
@@ -81,6 +83,7 @@ std::uint64_t ChannelReceiver::empty(std::uint64_t ticket, std::uint64_t& begin)
 /// Tells the sender which cells it may fill again.
 void ChannelReceiver::report() noexcept {
   for (; taken_ & 1; taken_ >>= 1) ++head_;
+  delay();
   // release: we have read the cells.
   shared_->consumed.store(head_, std::memory_order_release);
   // A word that is missed costs no more than the sender's doze.
@@ -162,6 +165,7 @@ std::size_t ChannelReceiver::pull(std::span<Piece> pieces) noexcept {
 void ChannelReceiver::end_pull(std::span<const Piece> pieces, std::size_t n) noexcept {
   std::uint64_t units = 0;
   for (const Piece& p : pieces.first(n)) units += p.units;
+  delay();
   // release: we have read the sender's buffer. Only we write the word.
   shared_->pulled.store(shared_->pulled.load(std::memory_order_relaxed) + units, std::memory_order_release);
 }

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/delay.hpp"
 #include "base/relax.hpp"
 #include "partitioned/doorbell.hpp"
 
@@ -157,6 +158,7 @@ void ChannelSender::fill(std::uint64_t ticket, std::uint64_t begin, std::uint64_
 /// So many units have left the buffer. The last of these calls ends the round; then this object may be gone.
 void ChannelSender::count(std::uint64_t units) noexcept {
   const std::uint64_t all = base_ + length_ - shared_->pulled.load(std::memory_order_relaxed);
+  delay();
   // release: we have read the buffer.
   if (pushed_.fetch_add(units, std::memory_order_release) + units >= all) Doorbell::get().ring();
 }
@@ -203,10 +205,12 @@ void ChannelSender::open(std::uint64_t begin, std::uint64_t end) noexcept {
     const auto group = static_cast<std::uint32_t>(begin / group_bytes_);
     // relaxed: comes with the two that follow.
     shared_->claims(group).store(ChannelMemory::claim_of(round_, begin), std::memory_order_relaxed);
+    delay();
     // release: the claim, for one who is still about the last round.
     shared_->ends(group).store(group_end(group), std::memory_order_release);
     const std::uint32_t at = opened_.fetch_add(1, std::memory_order_relaxed);
     const std::uint64_t next = group_end(group);
+    delay();
     // release: the claim, the end and the bytes.
     shared_->opened(at).store(std::uint64_t{round_} << 32 | group, std::memory_order_release);
     begin = next;

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "base/delay.hpp"
+
 namespace plait::partitioned {
 
 /// Zeroed memory is an empty one.
@@ -28,6 +30,7 @@ class ControlQueue {
         ticket = next_.load(std::memory_order_relaxed);
       } else if (next_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_relaxed)) {
         slot.value = value;
+        delay();
         slot.turn.store(turn + 1, std::memory_order_release);
         return true;
       }

@@ -4,6 +4,8 @@
 #include <bit>
 #include <mutex>
 
+#include "base/delay.hpp"
+
 namespace plait::partitioned {
 namespace {
 
@@ -104,6 +106,7 @@ bool Sender::ready(int low, int high) noexcept {
     // release: what was written into these partitions; acquire: into others of their groups, if these are the last.
     const std::uint64_t before = bits_[w].fetch_or(mask, std::memory_order_acq_rel);
     once = (before & mask) == 0;
+    delay();
     mask &= ~before;
     marked += static_cast<std::uint64_t>(std::popcount(mask));
     for (std::uint64_t whole = mark_whole_groups(before, mask); whole != 0;) {

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/delay.hpp"
+
 namespace plait::progress {
 namespace {
 
@@ -68,6 +70,7 @@ bool Wait::give_way() noexcept {
     sched_yield();
     return false;
   }
+  delay();
   // Once there is time, others are looked at each time.
   if (!turn && drive()) return false;
   if (!is_driver()) return true;

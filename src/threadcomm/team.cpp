@@ -6,6 +6,7 @@
 #include <mutex>
 #include <new>
 
+#include "base/delay.hpp"
 #include "base/error.hpp"
 #include "lane/node.hpp"
 #include "p2p/hang.hpp"
@@ -108,6 +109,7 @@ ArrivalFlags::Slot& Team::open(p2p::Call call) {
 void Team::arrive(std::uint64_t bytes) noexcept {
   ArrivalFlags::Slot& slot = Pool::board_of(room_).slots[meeting_ % ArrivalFlags::kSlots];
   slot.bytes = bytes;
+  delay();
   // release: all that this rank has brought.
   slot.meeting.store(meeting_, std::memory_order_release);
   // As in EventCount::notify, of all their event counts: who sleeps has said so in `asleep` before it prepared to.
@@ -157,6 +159,7 @@ void Team::wait_long(std::size_t rank, std::uint32_t meeting, p2p::Call call) {
   // Before any preparation to sleep, which orders it; see arrive().
   std::atomic<std::uint32_t>& asleep = boards_[0]->asleep;
   asleep.fetch_add(1, std::memory_order_relaxed);
+  delay();
   const lane::MatchContext& context = *rank_.locals[0].context;
   p2p::wait_until(
       rank_.endpoint(), context, call, [&] { return has_come(rank, meeting); },
