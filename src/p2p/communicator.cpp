@@ -92,7 +92,7 @@ void number_endpoints(Communicator& c, Members& members, const std::vector<int>&
   }
   for (std::size_t i = 0; i < c.locals.size(); ++i) {
     c.locals[i].number = members.first[static_cast<std::size_t>(c.rank)] + static_cast<std::uint32_t>(i);
-    c.locals[i].lanes.resize(members.peers.size());
+    c.locals[i].lanes = Lanes(members.peers.size());
     if (c.multiplex) c.locals[i].context->rank_of = rank_of;
   }
 }

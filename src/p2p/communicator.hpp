@@ -4,7 +4,9 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -25,13 +27,39 @@ struct Peer {
   std::uint32_t context = 0;  ///< the receiver's number for the communicator
 };
 
+/// The lanes from one endpoint to those of a communicator, made at first use, and so is the table: where many endpoints of a process
+/// could send to very many, each does to few.
+class Lanes {
+ public:
+  Lanes() = default;
+  explicit Lanes(std::size_t peers) : peers_(peers), pieces_((peers + kPiece - 1) / kPiece) {}
+
+  /// Null where there is none yet.
+  [[nodiscard]] lane::LaneOut* find(std::uint32_t to) const noexcept {
+    const auto& piece = pieces_[to / kPiece];
+    return piece ? piece[to % kPiece] : nullptr;
+  }
+  /// Where it stands, or is to stand. Throws std::bad_alloc.
+  [[nodiscard]] lane::LaneOut*& at(std::uint32_t to) {
+    auto& piece = pieces_[to / kPiece];
+    if (!piece) [[unlikely]]
+      piece = std::make_unique<lane::LaneOut*[]>(std::min(kPiece, peers_ - to / kPiece * kPiece));
+    return piece[to % kPiece];
+  }
+
+ private:
+  static constexpr std::size_t kPiece = 256;
+  std::size_t peers_ = 0;
+  std::vector<std::unique_ptr<lane::LaneOut*[]>> pieces_;
+};
+
 /// One of this process's streams in a communicator.
 struct LocalEndpoint {
   int stream = 0;  ///< the handle of what the endpoint is attached for; MPIX_STREAM_NULL for the shared one
   lane::Endpoint* endpoint = nullptr;
   lane::MatchContext* context = nullptr;  ///< outlives the communicator where operations are left
   std::uint32_t number = 0;               ///< among all endpoints of the communicator: the `source` of its messages
-  std::vector<lane::LaneOut*> lanes;      ///< by peer, made at first use
+  Lanes lanes;                            ///< by peer
 };
 
 /// The endpoints of a communicator, numbered through: those of rank r from first[r] to first[r + 1]. It does not change.
@@ -57,7 +85,7 @@ struct Communicator {
     return first[static_cast<std::size_t>(r) + 1] - first[static_cast<std::size_t>(r)];
   }
   [[nodiscard]] lane::LaneOut& lane(LocalEndpoint& from, std::uint32_t to) {
-    lane::LaneOut*& known = from.lanes[to];
+    lane::LaneOut*& known = from.lanes.at(to);
     if (!known) [[unlikely]]
       known = peers[to].process < 0 ? &from.endpoint->lane_to(peers[to].address) : &from.endpoint->lane_to_process(peers[to].process);
     return *known;

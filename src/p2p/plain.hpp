@@ -32,7 +32,7 @@ extern std::atomic<Request*> completed_one;
   if (bytes > transport::kInline || peer == c.first[static_cast<std::size_t>(rank) + 1]) [[unlikely]]
     return false;
   const lane::EndpointGuard guard(*local.endpoint);
-  lane::LaneOut* const lane = local.lanes[peer];
+  lane::LaneOut* const lane = local.lanes.find(peer);
   return lane && lane::Endpoint::send_inline(*lane, c.peers[peer].context, local.number, tag, buffer, bytes);
 }
 

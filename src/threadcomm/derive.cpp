@@ -192,7 +192,7 @@ Rank* split(Rank& parent, int color, int key, p2p::Call call, bool duplicate) {
   rank->set_members(process->members);
   rank->all = static_cast<const Members*>(process->members.get());
   rank->locals[0].number = static_cast<std::uint32_t>(rank->rank);
-  rank->locals[0].lanes.assign(rank->peers.size(), nullptr);
+  rank->locals[0].lanes = p2p::Lanes(rank->peers.size());
   rank->locals[0].context->handle = rank->hidden->handle = p2p::to_bits(process->handle);
   process->ranks[static_cast<std::size_t>(rank->seat)] = rank.get();
   Rank& made = *rank.release();

@@ -63,7 +63,7 @@ std::unique_ptr<Rank> make_rank(LocalGroup& base, int seat, p2p::LocalEndpoint m
   rank->of_thread = of_thread;
   rank->hidden = collectives.context;
   messages.number = static_cast<std::uint32_t>(rank->rank);
-  messages.lanes.assign(all->peers.size(), nullptr);
+  messages.lanes = p2p::Lanes(all->peers.size());
   // Endpoints are the ranks here.
   messages.context->rank_of.reset();
   collectives.context->rank_of.reset();
