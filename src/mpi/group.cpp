@@ -74,11 +74,13 @@ void translate(MPI_Group from, std::span<const int> ranks, MPI_Group to, int* fo
     check(PMPI_Group_size(from, &size));
   }
   for (const int r : ranks) require(r == MPI_PROC_NULL || (r >= 0 && r < size), MPI_ERR_RANK);
+  const bool both = is_our_group(from) && is_our_group(to);
+  const threadcomm::Index known(both ? our_group(to).members : std::span<const Place>());
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     if (ranks[i] == MPI_PROC_NULL) {
       found[i] = MPI_PROC_NULL;
-    } else if (is_our_group(from) && is_our_group(to)) {
-      found[i] = our_group(to).rank_of(our_group(from).members[static_cast<std::size_t>(ranks[i])]);
+    } else if (both) {
+      found[i] = known.rank_of(our_group(from).members[static_cast<std::size_t>(ranks[i])]);
     } else {
       found[i] = MPI_UNDEFINED;
     }

@@ -1,6 +1,7 @@
 #include "threadcomm/group.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <new>
 #include <utility>
 
@@ -19,8 +20,6 @@ std::vector<Place> places(const Rank& rank) {
   return all;
 }
 
-bool has(std::span<const Place> all, const Place& one) { return std::ranges::find(all, one) != all.end(); }
-
 /// In range and different?
 std::vector<char> marked(int size, std::span<const int> ranks) {
   std::vector<char> marks(static_cast<std::size_t>(size));
@@ -36,6 +35,17 @@ std::vector<char> marked(int size, std::span<const int> ranks) {
 int Group::rank_of(const Place& place) const noexcept {
   const auto at = std::ranges::find(members, place);
   return at == members.end() ? MPI_UNDEFINED : static_cast<int>(at - members.begin());
+}
+
+Index::Index(std::span<const Place> members) {
+  sorted_.reserve(members.size());
+  for (const Place& p : members) sorted_.emplace_back(p, static_cast<int>(sorted_.size()));
+  std::ranges::sort(sorted_);
+}
+
+int Index::rank_of(const Place& place) const noexcept {
+  const auto at = std::ranges::lower_bound(sorted_, place, {}, &std::pair<Place, int>::first);
+  return at != sorted_.end() && at->first == place ? at->second : MPI_UNDEFINED;
 }
 
 Group& make_group(const Place& me, std::vector<Place> members) {
@@ -57,19 +67,22 @@ void free_group(Group& group) noexcept { request::destroy(group); }
 
 std::vector<Place> unite(std::span<const Place> one, std::span<const Place> other) {
   std::vector<Place> all(one.begin(), one.end());
-  std::ranges::copy_if(other, std::back_inserter(all), [&](const Place& p) { return !has(one, p); });
+  const Index known(one);
+  std::ranges::copy_if(other, std::back_inserter(all), [&](const Place& p) { return !known.has(p); });
   return all;
 }
 
 std::vector<Place> intersect(std::span<const Place> one, std::span<const Place> other) {
   std::vector<Place> all;
-  std::ranges::copy_if(one, std::back_inserter(all), [&](const Place& p) { return has(other, p); });
+  const Index known(other);
+  std::ranges::copy_if(one, std::back_inserter(all), [&](const Place& p) { return known.has(p); });
   return all;
 }
 
 std::vector<Place> subtract(std::span<const Place> one, std::span<const Place> other) {
   std::vector<Place> all;
-  std::ranges::copy_if(one, std::back_inserter(all), [&](const Place& p) { return !has(other, p); });
+  const Index known(other);
+  std::ranges::copy_if(one, std::back_inserter(all), [&](const Place& p) { return !known.has(p); });
   return all;
 }
 
@@ -104,10 +117,11 @@ Rank* create(Rank& parent, const Group* group, p2p::Call call) {
   int color = MPI_UNDEFINED;
   int key = 0;
   if (group) {
-    for (const Place& p : group->members) require(has(all, p), MPI_ERR_GROUP);
+    const Index known(all);
+    for (const Place& p : group->members) require(known.has(p), MPI_ERR_GROUP);
     key = group->rank_of(all[static_cast<std::size_t>(parent.rank)]);
     // Groups of different ranks are the same or have nothing in common: their first member tells them apart.
-    if (key != MPI_UNDEFINED) color = static_cast<int>(std::ranges::find(all, group->members.front()) - all.begin());
+    if (key != MPI_UNDEFINED) color = known.rank_of(group->members.front());
   }
   return split(parent, color, key, call);
 }

@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "lane/request.hpp"
@@ -28,6 +29,18 @@ struct Group : Request {
   [[nodiscard]] int rank_of(const Place& place) const noexcept;
 };
 extern const RequestKind kGroup;
+
+/// Finds members of a group, many of them, without a look at all for each.
+class Index {
+ public:
+  explicit Index(std::span<const Place> members);
+  /// MPI_UNDEFINED if it is no member.
+  [[nodiscard]] int rank_of(const Place& place) const noexcept;
+  [[nodiscard]] bool has(const Place& place) const noexcept { return rank_of(place) != MPI_UNDEFINED; }
+
+ private:
+  std::vector<std::pair<Place, int>> sorted_;
+};
 [[nodiscard]] inline bool is_group(const Request& r) noexcept { return r.kind == &kGroup; }
 
 /// Throw std::bad_alloc, MPIError.
