@@ -40,7 +40,7 @@ extern "C" int MPI_Comm_get_attr(MPI_Comm comm, int keyval, void* value, int* fo
     return MPI_SUCCESS;
   }
   // What the MPI itself says of it, and what came from the parent of MPIX_Threadcomm_init.
-  return gated([&] { return PMPI_Comm_get_attr(c->locals.empty() ? comm : rank_of(*c).process->attributes_of, keyval, value, found); });
+  return gated([&] { return PMPI_Comm_get_attr(c->locals.empty() ? comm : rank_of(*c).group->attributes_of, keyval, value, found); });
 }
 
 extern "C" int MPI_Comm_delete_attr(MPI_Comm comm, int keyval) {

@@ -98,26 +98,26 @@ MPI_Comm make_handle(MPI_Comm parent) {
   return made;
 }
 
-/// By one rank of each process, for one color; `here` is one of that color.
+/// By one rank of each group, for one color; `here` is one of that color.
 LocalGroup* make_group(Rank& maker, const std::vector<Card>& cards, std::uint32_t here, bool duplicate) {
   const std::vector<std::uint32_t> ranks = order(cards, cards[here].color);
   const auto all = make_members(*maker.all, cards, ranks);
-  auto process = std::make_unique<LocalGroup>();
-  process->handle = make_handle(maker.process->handle);
-  process->attributes_of = duplicate ? maker.process->attributes_of : process->handle;
-  process->rank = static_cast<int>(all->process_of[static_cast<std::size_t>(std::ranges::find(ranks, here) - ranks.begin())]);
-  process->size = static_cast<int>(ranks.size());
-  process->of_thread = of_thread;
-  process->base = maker.process->base;
-  process->ranks.resize(process->base->ranks.size());
-  process->set_members(all);
-  process->left.store(static_cast<int>(all->ranks_of[static_cast<std::size_t>(process->rank)].size()), std::memory_order_relaxed);
-  p2p::enter(*process);
-  return process.release();
+  auto group = std::make_unique<LocalGroup>();
+  group->handle = make_handle(maker.group->handle);
+  group->attributes_of = duplicate ? maker.group->attributes_of : group->handle;
+  group->rank = static_cast<int>(all->process_of[static_cast<std::size_t>(std::ranges::find(ranks, here) - ranks.begin())]);
+  group->size = static_cast<int>(ranks.size());
+  group->of_thread = of_thread;
+  group->base = maker.group->base;
+  group->ranks.resize(group->base->ranks.size());
+  group->set_members(all);
+  group->left.store(static_cast<int>(all->ranks_of[static_cast<std::size_t>(group->rank)].size()), std::memory_order_relaxed);
+  p2p::enter(*group);
+  return group.release();
 }
 
 struct Made {
-  LocalGroup* process;
+  LocalGroup* group;
   int error;
 };
 
@@ -127,7 +127,7 @@ std::map<int, Made> make_groups(Rank& maker, const std::vector<Card>& cards, con
     if (cards[r].color == MPI_UNDEFINED || made.contains(cards[r].color)) continue;
     Made& of_color = made[cards[r].color] = {nullptr, MPI_SUCCESS};
     try {
-      of_color.process = make_group(maker, cards, r, duplicate);
+      of_color.group = make_group(maker, cards, r, duplicate);
     } catch (const MPIError& e) {
       of_color.error = e.code;
     } catch (const std::bad_alloc&) {
@@ -182,21 +182,21 @@ Rank* split(Rank& parent, int color, int key, p2p::Call call, bool duplicate) {
   }
   const std::vector<Card> cards = exchange(parent, mine, call);
   for (const Card& card : cards) require(card.error == MPI_SUCCESS, card.error);
-  LocalGroup* const process = receive_group(parent, cards, duplicate, call).process;
-  if (!process) return nullptr;  // the contexts go with the rank that is not needed
+  LocalGroup* const group = receive_group(parent, cards, duplicate, call).group;
+  if (!group) return nullptr;  // the contexts go with the rank that is not needed
   const std::vector<std::uint32_t> ranks = order(cards, color);
   rank->rank = static_cast<int>(std::ranges::find(ranks, static_cast<std::uint32_t>(parent.rank)) - ranks.begin());
-  rank->size = process->size;
-  rank->handle = process->handle;
-  rank->process = process;
-  rank->set_members(process->members);
-  rank->all = static_cast<const Members*>(process->members.get());
+  rank->size = group->size;
+  rank->handle = group->handle;
+  rank->group = group;
+  rank->set_members(group->members);
+  rank->all = static_cast<const Members*>(group->members.get());
   rank->locals[0].number = static_cast<std::uint32_t>(rank->rank);
   rank->locals[0].lanes = p2p::Lanes(rank->peers.size());
-  rank->locals[0].context->handle = rank->hidden->handle = p2p::to_bits(process->handle);
-  process->ranks[static_cast<std::size_t>(rank->seat)] = rank.get();
+  rank->locals[0].context->handle = rank->hidden->handle = p2p::to_bits(group->handle);
+  group->ranks[static_cast<std::size_t>(rank->seat)] = rank.get();
   Rank& made = *rank.release();
-  meet_team(made, exchange(made, take_board(made), call));
+  meet_team(made, exchange(made, take_flags(made), call));
   return &made;
 }
 
@@ -236,17 +236,17 @@ Rank& duplicate(Rank& parent, p2p::Call call) {
 }
 
 void free_rank(Rank& rank) {
-  LocalGroup& process = *rank.process;
-  require(!process.region, MPI_ERR_COMM);
+  LocalGroup& group = *rank.group;
+  require(!group.region, MPI_ERR_COMM);
   rank.freed = true;
   if (rank.calls > 0) return;
-  process.ranks[static_cast<std::size_t>(rank.seat)] = nullptr;
+  group.ranks[static_cast<std::size_t>(rank.seat)] = nullptr;
   delete &rank;
   // acq_rel: the last one sees that the others have done with it.
-  if (process.left.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
-  p2p::leave(process);
-  MPI_Comm handle = process.handle;
-  delete &process;
+  if (group.left.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
+  p2p::leave(group);
+  MPI_Comm handle = group.handle;
+  delete &group;
   const MpiLock lock;
   check(PMPI_Comm_free(&handle));
 }

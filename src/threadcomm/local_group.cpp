@@ -56,7 +56,7 @@ std::unique_ptr<Rank> make_rank(LocalGroup& base, int seat, p2p::LocalEndpoint m
   rank->handle = base.handle;
   rank->rank = static_cast<int>(all->ranks_of[static_cast<std::size_t>(base.rank)][static_cast<std::size_t>(seat)]);
   rank->size = base.size;
-  rank->process = &base;
+  rank->group = &base;
   rank->seat = seat;
   rank->set_members(all);
   rank->all = all.get();
@@ -89,7 +89,7 @@ Rank::~Rank() {
 LocalGroup::LocalGroup() = default;
 LocalGroup::~LocalGroup() = default;
 
-std::uint64_t take_board(Rank& rank) noexcept {
+std::uint64_t take_flags(Rank& rank) noexcept {
   const auto is_far = [](const p2p::Peer& p) { return p.process >= 0; };
   if (rank.size == 1 || rank.peers.size() > Team::kRanks || std::ranges::any_of(rank.peers, is_far)) return 0;
   try {
@@ -115,7 +115,7 @@ void make_teams(const LocalGroup& base, const Members& all) {
   const progress::Blocking blocking;
   std::vector<std::uint64_t> mine;
   mine.reserve(base.ranks.size());
-  for (Rank* const rank : base.ranks) mine.push_back(take_board(*rank));
+  for (Rank* const rank : base.ranks) mine.push_back(take_flags(*rank));
   std::vector<int> counts;
   std::vector<int> places;
   counts.reserve(all.ranks_of.size());

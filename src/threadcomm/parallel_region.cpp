@@ -126,9 +126,9 @@ bool is_overdue(ParallelRegion& region, const Watchdog& watchdog, std::chrono::s
 }  // namespace
 
 p2p::Communicator* of_thread(p2p::Communicator& c) noexcept {
-  auto& process = static_cast<LocalGroup&>(c);
-  const Seat* const seat = seat_at(*process.base);
-  Rank* const rank = seat ? process.ranks[static_cast<std::size_t>(seat->index)] : nullptr;
+  auto& group = static_cast<LocalGroup&>(c);
+  const Seat* const seat = seat_at(*group.base);
+  Rank* const rank = seat ? group.ranks[static_cast<std::size_t>(seat->index)] : nullptr;
   return rank ? static_cast<p2p::Communicator*>(rank) : &c;
 }
 
@@ -138,7 +138,7 @@ Rank& rank_of(p2p::Communicator& c) {
 }
 
 LocalGroup& local_group_of(p2p::Communicator& c) noexcept {
-  return c.locals.empty() ? static_cast<LocalGroup&>(c) : *static_cast<Rank&>(c).process;
+  return c.locals.empty() ? static_cast<LocalGroup&>(c) : *static_cast<Rank&>(c).group;
 }
 
 void start(LocalGroup& base, p2p::Call call) {

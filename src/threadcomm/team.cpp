@@ -35,15 +35,15 @@ class Pool {
     const std::lock_guard guard(lock_);
     const auto unused = std::ranges::find_if(left_, [](const Left& l) {
       // acquire: those who have departed look at it no more.
-      return board_of(l.room).departed.load(std::memory_order_acquire) == l.others;
+      return flags_of(l.room).departed.load(std::memory_order_acquire) == l.others;
     });
-    if (unused == left_.end()) return {.board = lane::Node::get().region().take(sizeof(ArrivalFlags))};
+    if (unused == left_.end()) return {.flags = lane::Node::get().region().take(sizeof(ArrivalFlags))};
     const Room room = unused->room;
     left_.erase(unused);
-    ArrivalFlags& board = board_of(room);
-    board.asleep.store(0, std::memory_order_relaxed);
-    board.departed.store(0, std::memory_order_relaxed);
-    for (ArrivalFlags::Slot& slot : board.slots) slot.meeting.store(0, std::memory_order_relaxed);
+    ArrivalFlags& flags = flags_of(room);
+    flags.asleep.store(0, std::memory_order_relaxed);
+    flags.departed.store(0, std::memory_order_relaxed);
+    for (ArrivalFlags::Slot& slot : flags.slots) slot.meeting.store(0, std::memory_order_relaxed);
     return room;
   }
   void leave(const Room& room, std::size_t others) noexcept {
@@ -54,7 +54,7 @@ class Pool {
     }
   }
 
-  static ArrivalFlags& board_of(const Room& room) noexcept { return *static_cast<ArrivalFlags*>(room.board.memory); }
+  static ArrivalFlags& flags_of(const Room& room) noexcept { return *static_cast<ArrivalFlags*>(room.flags.memory); }
 
  private:
   struct Left {
@@ -73,27 +73,28 @@ void Team::connect(const std::vector<std::uint64_t>& offsets) {
   const std::size_t n = offsets.size();
   bulk_.resize(n);
   near_.reserve(n);
-  boards_.reserve(n);
+  flags_.reserve(n);
   events_.reserve(n);
   lane::Node& node = lane::Node::get();
   for (std::size_t i = 0; i < n; ++i) {
     const lane::Address endpoint = rank_.peers[i].address;
     near_.push_back(endpoint.region == node.region_id() ? 1 : 0);
     events_.push_back(&static_cast<transport::EndpointMemory*>(node.at(endpoint))->event);
-    boards_.push_back(static_cast<ArrivalFlags*>(node.at({endpoint.region, offsets[i]})));
+    flags_.push_back(static_cast<ArrivalFlags*>(node.at({endpoint.region, offsets[i]})));
   }
   one_process_ = std::ranges::find(near_, 0) == near_.end();
-  chunk_ = std::min(kMostChunk, kAllChunks / n);  // NOLINT(clang-analyzer-core.DivideZero): there are ranks
-  share_ = round_up(chunk_ / n) + 64;             // shares are of whole elements
+  // Whole cache lines, so that operations find their operands aligned.
+  chunk_ = std::min(kMostChunk, kAllChunks / n / 64 * 64);  // NOLINT(clang-analyzer-core.DivideZero): there are ranks
+  share_ = round_up(chunk_ / n) + 64;                       // shares are of whole elements
 }
 
 Team::~Team() {
   const auto me = static_cast<std::size_t>(rank_.rank);
-  for (std::size_t i = 0; i < boards_.size(); ++i) {
+  for (std::size_t i = 0; i < flags_.size(); ++i) {
     // release: what this rank has read there.
-    if (i != me) boards_[i]->departed.fetch_add(1, std::memory_order_release);
+    if (i != me) flags_[i]->departed.fetch_add(1, std::memory_order_release);
   }
-  Pool::get().leave(room_, boards_.empty() ? 0 : boards_.size() - 1);
+  Pool::get().leave(room_, flags_.empty() ? 0 : flags_.size() - 1);
 }
 
 // ---- meetings
@@ -103,11 +104,11 @@ ArrivalFlags::Slot& Team::open(p2p::Call call) {
   // What the slot holds is of the meeting before that many; those who have come to the next one have read it.
   const std::uint32_t read = meeting_ - ArrivalFlags::kSlots + 1;
   if (static_cast<std::int32_t>(read - all_came_) > 0) wait_for_all(read, call);
-  return Pool::board_of(room_).slots[meeting_ % ArrivalFlags::kSlots];
+  return Pool::flags_of(room_).slots[meeting_ % ArrivalFlags::kSlots];
 }
 
 void Team::arrive(std::uint64_t bytes) noexcept {
-  ArrivalFlags::Slot& slot = Pool::board_of(room_).slots[meeting_ % ArrivalFlags::kSlots];
+  ArrivalFlags::Slot& slot = Pool::flags_of(room_).slots[meeting_ % ArrivalFlags::kSlots];
   slot.bytes = bytes;
   delay();
   // release: all that this rank has brought.
@@ -116,14 +117,14 @@ void Team::arrive(std::uint64_t bytes) noexcept {
   if (event_count_needs_fence) [[unlikely]]
     std::atomic_thread_fence(std::memory_order_seq_cst);
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (boards_[0]->asleep.load(std::memory_order_relaxed) == 0) [[likely]]
+  if (flags_[0]->asleep.load(std::memory_order_relaxed) == 0) [[likely]]
     return;
   for (EventCount* const event : events_) event->notify();
 }
 
 const ArrivalFlags::Slot& Team::of(std::size_t rank, p2p::Call call) {
   wait(rank, meeting_, call);
-  return boards_[rank]->slots[meeting_ % ArrivalFlags::kSlots];
+  return flags_[rank]->slots[meeting_ % ArrivalFlags::kSlots];
 }
 
 void Team::wait_for_all(p2p::Call call) { wait_for_all(meeting_, call); }
@@ -157,7 +158,7 @@ void Team::wait(std::size_t rank, std::uint32_t meeting, p2p::Call call) {
 
 void Team::wait_long(std::size_t rank, std::uint32_t meeting, p2p::Call call) {
   // Before any preparation to sleep, which orders it; see arrive().
-  std::atomic<std::uint32_t>& asleep = boards_[0]->asleep;
+  std::atomic<std::uint32_t>& asleep = flags_[0]->asleep;
   asleep.fetch_add(1, std::memory_order_relaxed);
   delay();
   const lane::MatchContext& context = *rank_.locals[0].context;

@@ -3,7 +3,7 @@
 //
 //   meeting  one step of the team. All ranks arrive at all meetings, in the same order: each writes what it brings, and waits for the
 //            ranks whose data it needs, if any
-//   board    a rank's ArrivalFlags, in its process's memory: what it brings, and to which meeting. It has several slots, taken in
+//   flags    a rank's ArrivalFlags, in its process's memory: what it brings, and to which meeting. It has several slots, taken in
 //            turn, so that ranks may run ahead of others by as many meetings
 //   bulk     room for more than a slot holds. Filled in two halves in turn
 #pragma once
@@ -34,14 +34,14 @@ struct ArrivalFlags {
     alignas(16) std::byte data[kBytes];
   };
 
-  alignas(64) std::atomic<std::uint32_t> asleep;    ///< of the lowest rank's board: ranks of the team that may sleep
+  alignas(64) std::atomic<std::uint32_t> asleep;    ///< of the lowest rank's flags: ranks of the team that may sleep
   alignas(64) std::atomic<std::uint32_t> departed;  ///< other ranks that have no more use for it
   std::array<Slot, kSlots> slots;
 };
 
 /// What a rank has of its process's region for as long as it meets others.
 struct Room {
-  plait::Region::Place board;
+  plait::Region::Place flags;
   plait::Region::Place bulk{0, nullptr};
   std::size_t bulk_bytes = 0;
 };
@@ -51,18 +51,18 @@ class Team {
   /// A meeting of more ranks is better made in several steps.
   static constexpr std::size_t kRanks = 32;
 
-  /// Takes a board. Throws std::bad_alloc.
+  /// Takes flags. Throws std::bad_alloc.
   explicit Team(Rank& rank);
   ~Team();
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
-  /// The board's, for the other ranks.
-  [[nodiscard]] std::uint64_t offset() const noexcept { return room_.board.offset; }
+  /// The flags', for the other ranks.
+  [[nodiscard]] std::uint64_t offset() const noexcept { return room_.flags.offset; }
   /// Makes those of all ranks known.
   void connect(const std::vector<std::uint64_t>& offsets);
 
-  [[nodiscard]] std::size_t size() const noexcept { return boards_.size(); }
+  [[nodiscard]] std::size_t size() const noexcept { return flags_.size(); }
 
   // ---- a meeting: open, fill the slot, arrive; then wait for whom one likes
 
@@ -115,7 +115,7 @@ class Team {
   [[nodiscard]] std::size_t turn(std::uint64_t chunk) const noexcept { return (chunks_ + chunk) % 2; }
   [[nodiscard]] bool has_come(std::size_t rank, std::uint32_t meeting) const noexcept {
     // acquire: what it has brought. Meetings wrap around.
-    const std::uint32_t seen = boards_[rank]->slots[meeting % ArrivalFlags::kSlots].meeting.load(std::memory_order_acquire);
+    const std::uint32_t seen = flags_[rank]->slots[meeting % ArrivalFlags::kSlots].meeting.load(std::memory_order_acquire);
     return static_cast<std::int32_t>(seen - meeting) >= 0;
   }
   void wait(std::size_t rank, std::uint32_t meeting, p2p::Call call);
@@ -128,7 +128,7 @@ class Team {
   std::uint32_t all_came_ = 0;              ///< to this one, as far as is known
   std::uint64_t chunks_ = 0;                ///< of earlier calls
   std::array<std::uint32_t, 2> read_by_{};  ///< who has come to this meeting has read what was staged last
-  std::vector<ArrivalFlags*> boards_;
+  std::vector<ArrivalFlags*> flags_;
   std::vector<EventCount*> events_;  ///< where the ranks sleep
   std::vector<char> near_;
   std::vector<std::byte*> bulk_;

@@ -46,7 +46,7 @@ struct Topology {
 };
 
 struct Rank : p2p::Communicator {
-  LocalGroup* process = nullptr;
+  LocalGroup* group = nullptr;
   const Members* all = nullptr;
   int seat = 0;
   lane::MatchContext* hidden = nullptr;  ///< where the messages of collective calls are matched; lanes are those of locals[0]
@@ -77,8 +77,8 @@ struct LocalGroup : p2p::Communicator {
   LocalGroup& operator=(const LocalGroup&) = delete;
 };
 
-/// Takes a board where the communicator may have a team: its offset, else 0.
-[[nodiscard]] std::uint64_t take_board(Rank& rank) noexcept;
+/// Takes ArrivalFlags where the communicator may have a team: its offset, else 0.
+[[nodiscard]] std::uint64_t take_flags(Rank& rank) noexcept;
 /// What all ranks have said: none has a team if one has none. Throws std::bad_alloc.
 void meet_team(Rank& rank, const std::vector<std::uint64_t>& offsets);
 

@@ -103,6 +103,9 @@ Affine after(Affine l, Affine r) { return {l.a * r.a, l.a * r.b + l.b}; }
 extern "C" void apply_affine(void* in, void* inout, int* n, MPI_Datatype*) {
   const auto* const l = static_cast<const Affine*>(in);
   auto* const r = static_cast<Affine*>(inout);
+  // As the program's buffers are.
+  if (reinterpret_cast<std::uintptr_t>(in) % alignof(Affine) != 0 || reinterpret_cast<std::uintptr_t>(inout) % alignof(Affine) != 0)
+    wrong("an operation's operands are not aligned");
   for (int i = 0; i < *n; ++i) r[i] = after(l[i], r[i]);
 }
 MPI_Op affine_op = MPI_OP_NULL;
