@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "base/mpi_lock.hpp"
-#include "base/shared_memory.hpp"
+#include "base/shared_heap.hpp"
 
 namespace {
 
@@ -44,7 +44,7 @@ extern "C" int MPI_Alloc_mem(MPI_Aint size, MPI_Info info, void* baseptr) {
 }
 
 extern "C" int MPI_Free_mem(void* base) {
-  if (plait::SharedHeap::get().give(base)) return MPI_SUCCESS;
+  if (plait::SharedHeap::get().give(base) == plait::SharedHeap::Given::taken_back) return MPI_SUCCESS;
   const plait::MpiLock lock;
   return PMPI_Free_mem(base);
 }

@@ -24,6 +24,7 @@
 #include <new>
 
 #include "base/event_count.hpp"
+#include "base/shared_heap.hpp"
 #include "lane/node.hpp"
 
 namespace plait::partitioned {

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <iterator>
 #include <map>
 #include <random>
 #include <thread>
@@ -20,7 +19,6 @@
 #include "base/handle_table.hpp"
 #include "base/list.hpp"
 #include "base/mpi_lock.hpp"
-#include "base/shared_memory.hpp"
 
 namespace plait {
 namespace {
@@ -341,48 +339,6 @@ TEST(List, LeavesFromAnywhereAndComesBack) {
     for (const int v : left) EXPECT_EQ(list.pop_front()->value, v);
     EXPECT_TRUE(list.empty());
   }
-}
-
-/// Random blocks: whole, zeroed, apart from each other, found by every address in them, and used again.
-TEST(SharedHeap, BlocksAreApartAndComeBack) {  // 1 thread
-  struct Block {
-    std::size_t bytes;
-    unsigned char mark;
-  };
-  SharedHeap heap;
-  std::mt19937 random(7);
-  std::map<unsigned char*, Block> blocks;
-  std::uint64_t most = 0;
-  for (int i = 0; i < 3000; ++i) {
-    if (blocks.size() < 20 || (blocks.size() < 60 && random() % 2)) {
-      const std::size_t bytes = 1 + random() % 50'000;
-      auto* const at = static_cast<unsigned char*>(heap.take(bytes));
-      ASSERT_NE(at, nullptr);
-      ASSERT_TRUE(std::all_of(at, at + bytes, [](unsigned char c) { return c == 0; }));
-      std::fill_n(at, bytes, static_cast<unsigned char>(i | 1));
-      const SharedHeap::Place first = heap.find(at, bytes);
-      const SharedHeap::Place last = heap.find(at + bytes - 1, 1);
-      ASSERT_GE(first.heap.file, 0);
-      ASSERT_EQ(last.offset, first.offset + bytes - 1);
-      ASSERT_LT(heap.find(at, bytes + 4096).heap.file, 0);
-      if (i % 100 == 0) {  // another view of the same bytes
-        const PeerWindow window(first, bytes);
-        ASSERT_EQ(window.data()[bytes / 2], static_cast<std::byte>(i | 1));
-      }
-      most = std::max(most, last.offset);
-      blocks[at] = {bytes, static_cast<unsigned char>(i | 1)};
-    } else {
-      const auto victim = std::next(blocks.begin(), static_cast<long>(random() % blocks.size()));
-      const auto [at, block] = *victim;
-      ASSERT_TRUE(std::all_of(at, at + block.bytes, [&](unsigned char c) { return c == block.mark; }));
-      blocks.erase(victim);
-      ASSERT_TRUE(heap.give(at));
-      ASSERT_FALSE(heap.give(at));
-    }
-  }
-  EXPECT_LT(most, 60u * 2 * 52'000);  // and not 1,500 blocks
-  for (const auto& [at, block] : blocks) EXPECT_TRUE(heap.give(at));
-  EXPECT_LT(heap.find(&heap, 1).heap.file, 0);
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ struct Allocator {
     return static_cast<T*>(memory_from == From::shared ? SharedHeap::get().take(n * sizeof(T)) : std::malloc(n * sizeof(T)));
   }
   static void deallocate(T* p, std::size_t) noexcept {
-    if (!SharedHeap::get().give(p)) std::free(p);
+    if (SharedHeap::get().give(p) == SharedHeap::Given::not_mine) std::free(p);
   }
   bool operator==(const Allocator&) const = default;
 };
