@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include <cstdint>
 #include <string_view>
 #include <type_traits>
 
@@ -32,6 +33,9 @@ using ListedPartitions = decltype(listed_in(&MPI_Pready_list))::type;
 #else
 #define PLAIT_MPI_HAS_ISENDRECV 0
 #endif
+
+/// Where there is no memory MPI_Alloc_mem of MPICH 5.0.2 says that all is well, and gives an address a few bytes behind null.
+inline bool is_nothing(const void* block) noexcept { return reinterpret_cast<std::uintptr_t>(block) < 4096; }
 
 /// With I_MPI_THREAD_SPLIT Intel MPI (2021) grants MPI_THREAD_MULTIPLE and takes the locks away: each of its channels may have
 /// one thread at a time, and which channel a communicator of the program's has, and which thread is in it, is not ours to

@@ -1,9 +1,11 @@
 """Programs with partitioned messages, under the MPI that PLAIT_MPI names. Each test says its processes x threads."""
 
 import random
+import subprocess
 
 import pytest
 from plait import launch
+from plait.mpis import ROOT
 from programs import MPI, run
 
 
@@ -59,4 +61,24 @@ def test_communicators_of_all_makes_are_told_apart(hosts):
 def test_memory_that_can_be_mapped(hosts):
     """2 x 1; 4 x 1 on 4 nodes"""
     done = run("alloc_mem", hosts=hosts)
+    assert done.stdout == "memory of MPI_Alloc_mem: right\n"
+
+
+@pytest.mark.parametrize("word", ["file", "space", "nofiles", "fork"])
+def test_memory_under_limits(word):
+    """2 x 1, with files of at most 64 MB, little address space, no files in memory, children"""
+    done = run("alloc_mem", word)
+    assert done.stdout == "memory of MPI_Alloc_mem: right\n"
+    assert "plait" not in done.stderr  # Open MPI speaks of its windows
+
+
+def test_memory_with_a_small_dev_shm():
+    """2 x 1. The blocks are 300 MB at a time; 64 MB are what the MPIs need themselves, and what containers have."""
+    small = "mount -t tmpfs -o size=64m tmpfs /dev/shm"
+    tried = subprocess.run(["unshare", "--mount", "sh", "-c", small], capture_output=True, text=True, check=False)
+    if tried.returncode != 0:
+        pytest.skip(f"no mount of one's own: {tried.stderr.strip()}")
+    line = f"{small} && exec {ROOT / 'plait'} --mpi {MPI.name} run -n 2 --timeout 60 {MPI.build / 'bin' / 'alloc_mem'}"
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", line], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout == "memory of MPI_Alloc_mem: right\n"
