@@ -212,7 +212,6 @@ class Endpoint {
   static void copy_from_thread(Operation& receive, const transport::Rts& offer) noexcept;
   void take_chunk(LaneIn& lane, const transport::Cell& cell, std::uint32_t bytes) noexcept;
   [[nodiscard]] bool pull(Operation& receive) noexcept;
-  static void fetch(Operation& receive, std::uint64_t begin, std::uint64_t bytes) noexcept;
   void finish_rendezvous(Operation& receive) noexcept;
 
   struct OwnBlock {

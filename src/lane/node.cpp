@@ -1,8 +1,5 @@
 #include "lane/node.hpp"
 
-#include <sys/uio.h>
-
-#include <cerrno>
 #include <exception>
 
 namespace plait::lane {
@@ -32,21 +29,5 @@ PeerRegion& Node::peer(std::int32_t region) noexcept {
 RegionMap& Node::map_of(std::int32_t region) noexcept { return region == id_ ? own_.map() : peer(region).map(); }
 
 std::int32_t Node::pid_of(std::int32_t region) noexcept { return region == id_ ? own_.name().pid : peer(region).name().pid; }
-
-bool Node::read(std::int32_t pid, std::uint64_t address, std::byte* to, std::size_t bytes) noexcept {
-  while (bytes > 0) {
-    iovec mine{to, bytes};
-    iovec theirs{reinterpret_cast<void*>(address), bytes};  // NOLINT(performance-no-int-to-ptr): of another process
-    const ssize_t got = process_vm_readv(pid, &mine, 1, &theirs, 1, 0);
-    if (got <= 0) {
-      if (got < 0 && errno == EINTR) continue;
-      return false;
-    }
-    to += got;
-    address += static_cast<std::uint64_t>(got);
-    bytes -= static_cast<std::size_t>(got);
-  }
-  return true;
-}
 
 }  // namespace plait::lane

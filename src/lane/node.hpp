@@ -34,9 +34,6 @@ class Node {
   /// The pid of one that is attached.
   [[nodiscard]] std::int32_t pid_of(std::int32_t region) noexcept;
 
-  /// Reads a process's memory; false where that is not allowed or the process is gone.
-  [[nodiscard]] static bool read(std::int32_t pid, std::uint64_t address, std::byte* to, std::size_t bytes) noexcept;
-
  private:
   [[nodiscard]] PeerRegion& peer(std::int32_t region) noexcept;
 

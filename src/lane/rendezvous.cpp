@@ -1,14 +1,14 @@
 // Messages above the eager limit: the payload stays with the sender until it is matched (RTS), and then comes in pieces by the lane,
 // or is copied at once inside a process, or is read from the sender's memory where the sender does not come.
 #include <algorithm>
-#include <cerrno>
-#include <memory>
+#include <cstring>
 #include <new>
 
 #include "base/clock.hpp"
 #include "base/delay.hpp"
 #include "lane/cells.hpp"
 #include "lane/endpoint.hpp"
+#include "lane/peer_memory.hpp"
 
 namespace plait::lane {
 
@@ -26,8 +26,6 @@ constexpr std::size_t kLeastPiece = 16384;
 constexpr std::uint64_t kPieces = 4;
 /// How long a receiver waits for the sender to push before it fetches the rest itself.
 constexpr std::uint64_t kPatience = 20'000;  // ns
-/// Fetched at once where it has to be unpacked.
-constexpr std::size_t kFetch = 65536;
 
 }  // namespace
 
@@ -90,10 +88,10 @@ bool Endpoint::pull(Operation& receive) noexcept {
   if (receive.last_seen == 0) receive.last_seen = time;
   if (receive.address == 0 || time - receive.last_seen < kPatience) return false;
   Rendezvous& r = *receive.rendezvous;
-  std::byte probe{};
-  if (!Node::read(receive.in->pid, receive.address, &probe, 1)) {
-    receive.address = 0;  // not allowed here: only the sender can
-    if (errno != ESRCH) return false;
+  const Access access = access_to(receive.in->pid, receive.address);
+  if (access != Access::allowed) {
+    receive.address = 0;  // only the sender can
+    if (access == Access::forbidden) return false;
     receive.error = Error::unreachable;  // it has ended; what it had put into the lane has been taken
     rendezvous_receives_.remove(receive);
     finish_rendezvous(receive);
@@ -102,9 +100,10 @@ bool Endpoint::pull(Operation& receive) noexcept {
   // relaxed: decides who moves what; the bytes themselves were there before the offer was.
   const std::uint64_t begin = r.position.exchange(receive.wanted, std::memory_order_relaxed);
   const std::uint64_t left = receive.wanted - begin;
-  if (left > 0) {
-    receive.address += begin;
-    fetch(receive, begin, left);
+  delay();
+  const Part rest{begin, left};
+  if (left > 0 && !read_peer(receive.in->pid, receive.address, receive.memory, {&rest, 1})) {
+    receive.error = Error::unreachable;  // the sender has ended
   }
   receive.address = 0;  // nothing is left to be pulled; the chunks before come by the lane
   if (left == 0) return false;
@@ -114,21 +113,6 @@ bool Endpoint::pull(Operation& receive) noexcept {
     finish_rendezvous(receive);
   }
   return true;
-}
-
-void Endpoint::fetch(Operation& receive, std::uint64_t begin, std::uint64_t bytes) noexcept {
-  bool ok = true;
-  if (!receive.memory.layout) {
-    ok = Node::read(receive.in->pid, receive.address, receive.memory.at + begin, bytes);
-  } else {
-    const auto buffer = std::make_unique_for_overwrite<std::byte[]>(kFetch);
-    for (std::uint64_t at = 0; at < bytes && ok; at += kFetch) {
-      const std::size_t n = std::min<std::uint64_t>(kFetch, bytes - at);
-      ok = Node::read(receive.in->pid, receive.address + at, buffer.get(), n);
-      unpack(buffer.get(), receive.memory, begin + at, n);
-    }
-  }
-  if (!ok) receive.error = Error::unreachable;  // the sender has ended
 }
 
 bool Endpoint::write_rts(Operation& send, Cell& cell) noexcept {

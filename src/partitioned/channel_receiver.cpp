@@ -1,15 +1,11 @@
 #include "partitioned/channel_receiver.hpp"
 
-#include <sys/uio.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-#include <memory>
+#include <algorithm>
 #include <system_error>
 
 #include "base/clock.hpp"
 #include "base/delay.hpp"
+#include "lane/peer_memory.hpp"
 #include "partitioned/doorbell.hpp"
 
 namespace plait::partitioned {
@@ -17,9 +13,8 @@ namespace {
 
 /// How long the receiver waits before it fetches opened groups: a sender that waits pushes them, twice as fast as they can be fetched.
 constexpr std::uint64_t kPatience = 20'000;  // ns
-/// How much is fetched at a time: so much leaves a part to the sender, if it comes; less where it is unpacked, to fit into a cache.
+/// How much is fetched at a time: so much leaves a part to the sender, if it comes.
 constexpr std::uint64_t kFetch = 262144;
-constexpr std::size_t kUnpack = 65536;
 
 }  // namespace
 
@@ -123,9 +118,9 @@ bool ChannelReceiver::may_pull() noexcept {
     if (now() - since_ < kPatience) return false;
   }
   if (has_read_ || window_ || same_process()) return true;
-  std::byte probe{};
-  has_read_ = may_read_ = lane::Node::read(source_.region.pid, source_.address, &probe, 1);
-  lost_ = !may_read_ && errno == ESRCH;
+  const lane::Access access = lane::access_to(source_.region.pid, source_.address);
+  has_read_ = may_read_ = access == lane::Access::allowed;
+  lost_ = access == lane::Access::gone;
   return may_read_;
 }
 
@@ -183,39 +178,10 @@ bool ChannelReceiver::fetch(std::span<const Piece> pieces) noexcept {
     }
     return true;
   }
-  if (to_->layout) {
-    const auto buffer = std::make_unique_for_overwrite<std::byte[]>(kUnpack);
-    for (const Piece& p : pieces) {
-      const std::uint64_t end = p.begin + clipped(p.begin, p.units);
-      for (std::uint64_t at = p.begin; at < end; at += kUnpack) {
-        const std::size_t n = std::min<std::uint64_t>(kUnpack, end - at);
-        if (!lane::Node::read(source_.region.pid, source_.address + at, buffer.get(), n)) return false;
-        lane::unpack(buffer.get(), *to_, at, n);
-      }
-    }
-    return true;
-  }
-  std::array<iovec, kPieces> here;
-  std::array<iovec, kPieces> there;
+  std::array<lane::Part, kPieces> parts;
   std::size_t n = 0;
-  for (const Piece& p : pieces) {
-    const std::uint64_t bytes = clipped(p.begin, p.units);
-    if (bytes == 0) continue;
-    here[n] = {to_->at + p.begin, bytes};
-    there[n++] = {reinterpret_cast<void*>(source_.address + p.begin), bytes};  // NOLINT(performance-no-int-to-ptr): of another process
-  }
-  if (n == 0) return true;
-  std::uint64_t all = 0;
-  for (std::size_t i = 0; i < n; ++i) all += here[i].iov_len;
-  const ssize_t got = process_vm_readv(source_.region.pid, here.data(), n, there.data(), n, 0);
-  if (got >= 0 && static_cast<std::uint64_t>(got) == all) return true;
-  // Interrupted, or less than all: one by one.
-  for (std::size_t i = 0; i < n; ++i) {
-    if (!lane::Node::read(source_.region.pid, reinterpret_cast<std::uint64_t>(there[i].iov_base), static_cast<std::byte*>(here[i].iov_base),
-                          here[i].iov_len))
-      return false;
-  }
-  return true;
+  for (const Piece& p : pieces) parts[n++] = {p.begin, clipped(p.begin, p.units)};
+  return lane::read_peer(source_.region.pid, source_.address, *to_, std::span(parts).first(n));
 }
 
 }  // namespace plait::partitioned
