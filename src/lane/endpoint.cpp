@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "base/delay.hpp"
 #include "lane/cells.hpp"
 #include "lane/remote.hpp"
 #include "layout/layout.hpp"
@@ -69,16 +70,18 @@ LaneOut& Endpoint::lane_to(Address to) {
   Node& node = Node::get();
   auto lane = std::make_unique<LaneOut>();
   const Region::Place place = node.region().take(sizeof(transport::LaneMemory));
-  lane->memory = static_cast<transport::LaneMemory*>(place.memory);  // zeroes are a new lane
-  lane->memory->sender = address_.offset;
-  lane->receiver = static_cast<transport::EndpointMemory*>(node.at(to));
+  auto& memory = *static_cast<transport::LaneMemory*>(place.memory);  // zeroes are a new lane
+  auto& receiver = *static_cast<transport::EndpointMemory*>(node.at(to));
+  memory.sender = address_.offset;
+  lane->ring = transport::RingSender(memory, receiver.event);
   lane->same_process = to.region == node.region_id();
   // release: the receiver sees the lane as we made it.
   const std::uint64_t entry = key({node.region_id(), place.offset});
-  std::uint64_t top = lane->receiver->new_lanes.load(std::memory_order_relaxed);
-  do lane->memory->next_new = top;
-  while (!lane->receiver->new_lanes.compare_exchange_weak(top, entry, std::memory_order_release, std::memory_order_relaxed));
-  lane->receiver->event.notify();
+  std::uint64_t top = receiver.new_lanes.load(std::memory_order_relaxed);
+  do memory.next_new = top;
+  while (!receiver.new_lanes.compare_exchange_weak(top, entry, std::memory_order_release, std::memory_order_relaxed));
+  delay();
+  receiver.event.notify();
   lanes_made.fetch_add(1, std::memory_order_relaxed);
   known = std::move(lane);
   return *known;
@@ -90,13 +93,12 @@ void Endpoint::adopt_lanes() noexcept {
   std::uint64_t entry = memory_->new_lanes.exchange(0, std::memory_order_acquire);
   while (entry) {
     const Address at = unkey(entry);
-    auto lane = std::make_unique<LaneIn>();
-    lane->region = &node.map_of(at.region);
-    lane->memory = static_cast<transport::LaneMemory*>(lane->region->at(at.offset));
-    lane->sender = static_cast<transport::EndpointMemory*>(lane->region->at(lane->memory->sender));
-    lane->pid = node.pid_of(at.region);
-    lane->same_process = at.region == node.region_id();
-    entry = lane->memory->next_new;
+    RegionMap& region = node.map_of(at.region);
+    auto& memory = *static_cast<transport::LaneMemory*>(region.at(at.offset));
+    auto& sender = *static_cast<transport::EndpointMemory*>(region.at(memory.sender));
+    auto lane = std::make_unique<LaneIn>(
+        LaneIn{transport::RingReceiver(memory, sender.event), &region, node.pid_of(at.region), at.region == node.region_id()});
+    entry = memory.next_new;
     in_.push_back(std::move(lane));
   }
 }
@@ -104,33 +106,13 @@ void Endpoint::adopt_lanes() noexcept {
 // ---- arriving
 
 bool Endpoint::poll(LaneIn& lane) noexcept {
-  bool moved = false;
-  for (int i = 0; i < kTurn; ++i) {
-    const Cell& cell = lane.memory->cells[lane.position % transport::kCells];
-    // acquire: pairs with LaneOut::publish.
-    const std::uint64_t head = cell.head.load(std::memory_order_acquire);
-    if (head >> 32 != lane.position + 1) break;
-    // Only where cells come in a row: a line that the sender has yet to write had better stay with it.
-    if (i > 0) __builtin_prefetch(&lane.memory->cells[(lane.position + transport::kAhead / 2) % transport::kCells]);
-    take_cell(lane, cell, static_cast<std::uint32_t>(head));
-    moved = true;
-    if (++lane.position % transport::kReportEvery == 0) {
-      // release: we have read the cells.
-      lane.memory->consumed.store(lane.position, std::memory_order_release);
-      lane.sender->event.notify();
+  return lane.ring.poll(kTurn, [&](const Cell& cell, Kind kind, std::uint32_t bytes) {
+    if (kind == Kind::kChunk) {
+      take_chunk(lane, cell, bytes);
+    } else {
+      take_message(lane, cell, kind, bytes);
     }
-  }
-  return moved;
-}
-
-void Endpoint::take_cell(LaneIn& lane, const Cell& cell, std::uint32_t kind_bytes) noexcept {
-  const auto kind = static_cast<Kind>(kind_bytes >> transport::kKindShift);
-  const std::uint32_t bytes = kind_bytes & ((std::uint32_t{1} << transport::kKindShift) - 1);
-  if (kind == Kind::kChunk) {
-    take_chunk(lane, cell, bytes);
-  } else {
-    take_message(lane, cell, kind, bytes);
-  }
+  });
 }
 
 void Endpoint::take_message(LaneIn& lane, const Cell& cell, Kind kind, std::uint32_t bytes) noexcept {
@@ -165,7 +147,7 @@ void Endpoint::take_message(LaneIn& lane, const Cell& cell, Kind kind, std::uint
 void Endpoint::release_block(LaneIn& lane, Block& block) noexcept {
   // release: we have read it.
   block.busy.store(0, std::memory_order_release);
-  lane.sender->event.notify();
+  lane.ring.notify_sender();
 }
 
 /// Nobody waits for the message yet, or its communicator is gone.
@@ -207,7 +189,7 @@ void Endpoint::drop(Unexpected& message) noexcept {
   if (!message.offered) return;
   auto& r = *static_cast<Rendezvous*>(message.lane->region->at(message.offer.rendezvous));
   r.state.store(Rendezvous::kFree, std::memory_order_release);
-  message.lane->sender->event.notify();
+  message.lane->ring.notify_sender();
 }
 
 void Endpoint::discard(MatchContext& context) noexcept {
@@ -278,12 +260,12 @@ void Endpoint::start_send(Operation& send) noexcept {
 bool Endpoint::write(Operation& send) noexcept {
   LaneOut& lane = *send.out;
   if (lane.process >= 0) return write_record(send);
-  Cell* const cell = lane.cell();
+  Cell* const cell = lane.ring.cell();
   if (!cell) return false;
   if (!send.synchronous && send.memory.bytes <= transport::kInline) {
     write_envelope(*cell, send.remote_context, send.source, send.tag);
     pack(send.memory, 0, cell->payload, send.memory.bytes);
-    lane.publish(*cell, Kind::kInline, send.memory.bytes);
+    lane.ring.publish(*cell, Kind::kInline, send.memory.bytes);
     end_send(send);
     return true;
   }
@@ -299,7 +281,7 @@ bool Endpoint::write_block(Operation& send, Cell& cell, Blocks& blocks) noexcept
   write_envelope(cell, send.remote_context, send.source, send.tag);
   const InBlock where{own->offset};
   std::memcpy(cell.payload, &where, sizeof where);
-  send.out->publish(cell, Kind::kBlock, send.memory.bytes);
+  send.out->ring.publish(cell, Kind::kBlock, send.memory.bytes);
   end_send(send);
   return true;
 }

@@ -31,46 +31,20 @@ namespace plait::lane {
 
 /// The sending end of a lane.
 struct LaneOut {
-  std::int32_t process = -1;  ///< on another node, where the lane goes by the network; then there is no memory
-  transport::LaneMemory* memory = nullptr;
-  transport::EndpointMemory* receiver = nullptr;
-  std::uint32_t position = 0;                        ///< cells written
-  std::uint32_t limit = 0;                           ///< cells that may be written until `consumed` is looked at again
+  std::int32_t process = -1;  ///< on another node, where the lane goes by the network; then the ring has no memory
+  transport::RingSender ring;
   std::uint32_t small_blocks = 0, large_blocks = 0;  ///< in flight, as far as is known
   bool same_process = false;
   bool listed = false;                        ///< among the endpoint's lanes with waiting sends
   List<Operation, &Operation::link> waiting;  ///< sends that found no room, in order
-
-  /// A cell to write, or null where the ring is full.
-  [[nodiscard]] transport::Cell* cell() noexcept {
-    if (position == limit) [[unlikely]] {
-      if (!memory) return nullptr;
-      // acquire: the receiver has read what we are about to overwrite.
-      limit = memory->consumed.load(std::memory_order_acquire) + transport::kCells;
-      if (position == limit) return nullptr;
-    }
-    return &memory->cells[position % transport::kCells];
-  }
-  /// Hands over the cell.
-  void publish(transport::Cell& c, transport::Kind kind, std::size_t bytes) noexcept {
-    ++position;
-    // release: envelope, payload, and what they point to.
-    c.head.store(
-        std::uint64_t{position} << 32 | static_cast<std::uint32_t>(kind) << transport::kKindShift | static_cast<std::uint32_t>(bytes),
-        std::memory_order_release);
-    __builtin_prefetch(&memory->cells[(position + transport::kAhead) % transport::kCells], 1);
-    receiver->event.notify();
-  }
 };
 
 /// The receiving end.
 struct LaneIn {
-  transport::LaneMemory* memory = nullptr;
-  transport::EndpointMemory* sender = nullptr;
-  RegionMap* region = nullptr;  ///< the sender's memory
-  std::int32_t pid = 0;
-  std::uint32_t position = 0;  ///< cells emptied
-  bool same_process = false;
+  transport::RingReceiver ring;
+  RegionMap* region;  ///< the sender's memory
+  std::int32_t pid;
+  bool same_process;
   // The slot of the context that the last message was for.
   const ContextSlot* slot = nullptr;
   std::uint32_t slot_of = 0;
@@ -179,7 +153,6 @@ class Endpoint {
  private:
   void adopt_lanes() noexcept;
   bool poll(LaneIn& lane) noexcept;
-  void take_cell(LaneIn& lane, const transport::Cell& cell, std::uint32_t kind_bytes) noexcept;
   void take_message(LaneIn& lane, const transport::Cell& cell, transport::Kind kind, std::uint32_t bytes) noexcept;
   void keep_or_drop(MatchContext* context, LaneIn& lane, const transport::Cell& cell, transport::Kind kind, std::uint32_t bytes) noexcept;
   static void drop(Unexpected& message) noexcept;
@@ -345,14 +318,14 @@ inline bool Endpoint::send_inline(LaneOut& lane, std::uint32_t context, std::uin
                                   std::size_t bytes) noexcept {
   if (!lane.waiting.empty()) [[unlikely]]
     return false;
-  transport::Cell* const c = lane.cell();
+  transport::Cell* const c = lane.ring.cell();
   if (!c) [[unlikely]]
     return false;
   c->context = context;
   c->source = source;
   c->tag = tag;
   copy_small(c->payload, static_cast<const std::byte*>(data), bytes);
-  lane.publish(*c, transport::Kind::kInline, bytes);
+  lane.ring.publish(*c, transport::Kind::kInline, bytes);
   return true;
 }
 

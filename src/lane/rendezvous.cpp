@@ -49,7 +49,7 @@ void Endpoint::accept(Operation& receive, LaneIn& lane, std::uint32_t source, st
   delay();
   // release: the two fields above.
   receive.rendezvous->state.store(Rendezvous::kCts, std::memory_order_release);
-  lane.sender->event.notify();
+  lane.ring.notify_sender();
 }
 
 /// The sender is a thread of this process and leaves its operation and buffer alone until we say that we have it.
@@ -64,7 +64,7 @@ void Endpoint::finish_rendezvous(Operation& receive) noexcept {
   delay();
   // release: we have read the sender's buffer.
   receive.rendezvous->state.store(Rendezvous::kFree, std::memory_order_release);
-  receive.in->sender->event.notify();
+  receive.in->ring.notify_sender();
   end_receive(receive);
 }
 
@@ -129,7 +129,7 @@ bool Endpoint::write_rts(Operation& send, Cell& cell) noexcept {
   write_envelope(cell, send.remote_context, send.source, send.tag);
   std::memcpy(cell.payload, &offer, sizeof offer);
   rendezvous_sends_.push_back(send);
-  send.out->publish(cell, Kind::kRts, 0);  // the release covers all of the above
+  send.out->ring.publish(cell, Kind::kRts, 0);  // the release covers all of the above
   return true;
 }
 
@@ -148,7 +148,7 @@ bool Endpoint::push(Operation& send) noexcept {
   for (;;) {
     std::uint64_t begin = r.position.load(std::memory_order_relaxed);
     if (begin >= r.wanted) break;
-    Cell* const cell = send.out->cell();
+    Cell* const cell = send.out->ring.cell();
     if (!cell) break;
     Blocks* from = &large_;
     OwnBlock* own = take_block(*send.out, large_);
@@ -166,7 +166,7 @@ bool Endpoint::push(Operation& send) noexcept {
     write_envelope(*cell, 0, r.receive, 0);
     const Chunk chunk{begin, own->offset};
     std::memcpy(cell->payload, &chunk, sizeof chunk);
-    send.out->publish(*cell, Kind::kChunk, n);
+    send.out->ring.publish(*cell, Kind::kChunk, n);
     send.moved += n;
     moved = true;
   }

@@ -5,12 +5,15 @@
 //
 // Who writes what: the sender all cells; the receiver `consumed`, the blocks' `busy` and the fields of a rendezvous that
 // say so. No word is written by both without a read-modify-write.
+//
+// RingSender and RingReceiver are the two ends. Each is used by one thread at a time; the two share only the memory.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include "base/delay.hpp"
 #include "base/event_count.hpp"
 
 namespace plait::transport {
@@ -42,7 +45,7 @@ struct InBlock {
   std::uint64_t block;  ///< offset
 };
 
-/// A message too large to be sent unasked, or whose sender wants to know when it is matched.
+/// A message too large to be sent eagerly, or whose sender wants to know when it is matched.
 struct Rts {
   std::uint64_t bytes;
   std::uint64_t address;     ///< of the buffer in the sender's process; 0: it is not contiguous
@@ -102,6 +105,83 @@ struct alignas(64) LaneMemory {
   std::uint64_t next_new;               ///< the next in EndpointMemory::new_lanes
   std::uint64_t sender;                 ///< offset of the sender's EndpointMemory
   Cell cells[kCells];
+};
+
+/// The sending end. Without memory it is always full.
+class RingSender {
+ public:
+  RingSender() = default;
+  /// Positions begin at `first`, `memory.consumed` with them. `receiver` is notified of each cell.
+  RingSender(LaneMemory& memory, EventCount& receiver, std::uint32_t first = 0) noexcept
+      : memory_(&memory), receiver_(&receiver), position_(first), limit_(first) {}
+
+  /// The next cell to write, or null where the ring is full. It stays the next until it is published.
+  [[nodiscard, gnu::always_inline]] Cell* cell() noexcept {
+    if (position_ == limit_) [[unlikely]] {
+      if (!memory_) return nullptr;
+      // acquire: pairs with the store in RingReceiver::poll. The receiver has read what is overwritten next.
+      limit_ = memory_->consumed.load(std::memory_order_acquire) + kCells;
+      if (position_ == limit_) return nullptr;
+    }
+    return &memory_->cells[position_ % kCells];
+  }
+  /// Hands over the cell, once all but its head is written.
+  [[gnu::always_inline]] void publish(Cell& c, Kind kind, std::size_t bytes) noexcept {
+    ++position_;
+    delay();
+    // release: pairs with the load in RingReceiver::poll. Envelope, payload, and what they point to.
+    c.head.store(std::uint64_t{position_} << 32 | static_cast<std::uint32_t>(kind) << kKindShift | static_cast<std::uint32_t>(bytes),
+                 std::memory_order_release);
+    __builtin_prefetch(&memory_->cells[(position_ + kAhead) % kCells], 1);
+    delay();
+    receiver_->notify();
+  }
+
+ private:
+  LaneMemory* memory_ = nullptr;
+  EventCount* receiver_ = nullptr;
+  std::uint32_t position_ = 0;  ///< cells written
+  std::uint32_t limit_ = 0;     ///< cells that may be written until `consumed` is looked at again
+};
+
+/// The receiving end.
+class RingReceiver {
+ public:
+  /// `sender` is notified where there is room again, and by notify_sender().
+  RingReceiver(LaneMemory& memory, EventCount& sender, std::uint32_t first = 0) noexcept
+      : memory_(&memory), sender_(&sender), position_(first) {}
+
+  /// Up to `most` cells, in order: take(cell, kind, bytes). A cell is the receiver's only for the length of that call. True if
+  /// there was any.
+  template <class Take>
+  [[gnu::always_inline]] bool poll(int most, Take take) noexcept {
+    bool moved = false;
+    for (int i = 0; i < most; ++i) {
+      const Cell& cell = memory_->cells[position_ % kCells];
+      // acquire: pairs with the store in RingSender::publish.
+      const std::uint64_t head = cell.head.load(std::memory_order_acquire);
+      if (head >> 32 != position_ + 1) break;
+      // Only where cells come in a row: a line that the sender has yet to write had better stay with it.
+      if (i > 0) __builtin_prefetch(&memory_->cells[(position_ + kAhead / 2) % kCells]);
+      const auto low = static_cast<std::uint32_t>(head);
+      take(cell, static_cast<Kind>(low >> kKindShift), low & ((std::uint32_t{1} << kKindShift) - 1));
+      moved = true;
+      if (++position_ % kReportEvery == 0) {
+        // release: pairs with the load in RingSender::cell. The cells have been read.
+        memory_->consumed.store(position_, std::memory_order_release);
+        delay();
+        sender_->notify();
+      }
+    }
+    return moved;
+  }
+  /// Something else has changed that the sender may wait for.
+  void notify_sender() const noexcept { sender_->notify(); }
+
+ private:
+  LaneMemory* memory_;
+  EventCount* sender_;
+  std::uint32_t position_;  ///< cells emptied
 };
 
 }  // namespace plait::transport

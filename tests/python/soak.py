@@ -98,7 +98,7 @@ TESTS = {
     "meetings": (meetings, 2, False),
     "partitioned": (partitioned, 4, True),
     "completions": (completions, 1, False),
-    **{name: (alone(name), 1, False) for name in ("base", "lane_endpoint", "lane_processes", "partitioned_channel")},
+    **{name: (alone(name), 1, False) for name in ("base", "lane_endpoint", "lane_processes", "partitioned_channel", "transport_ring")},
 }
 
 
