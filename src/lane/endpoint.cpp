@@ -7,6 +7,7 @@
 
 #include "base/delay.hpp"
 #include "lane/cells.hpp"
+#include "lane/eager.hpp"
 #include "lane/remote.hpp"
 #include "layout/layout.hpp"
 
@@ -23,9 +24,6 @@ namespace {
 
 /// Cells taken from one lane before the others have their turn.
 constexpr int kTurn = 64;
-/// Sent unasked to another process, up to so many bytes; beyond them the time to ask is little beside that for copying in
-/// pieces. Inside a process what is larger than a small block is copied once.
-constexpr std::size_t kEagerLimit = 32768;
 
 constexpr std::uint64_t key(Address a) noexcept { return static_cast<std::uint64_t>(a.region) << 32 | (a.offset / 64 + 1); }
 constexpr Address unkey(std::uint64_t key) noexcept { return {static_cast<std::int32_t>(key >> 32), ((key & 0xFFFFFFFF) - 1) * 64}; }
@@ -262,15 +260,20 @@ bool Endpoint::write(Operation& send) noexcept {
   if (lane.process >= 0) return write_record(send);
   Cell* const cell = lane.ring.cell();
   if (!cell) return false;
-  if (!send.synchronous && send.memory.bytes <= transport::kInline) {
-    write_envelope(*cell, send.remote_context, send.source, send.tag);
-    pack(send.memory, 0, cell->payload, send.memory.bytes);
-    lane.ring.publish(*cell, Kind::kInline, send.memory.bytes);
-    end_send(send);
-    return true;
+  switch (protocol_of(send.memory.bytes, send.synchronous, lane.same_process)) {
+    case Protocol::cell:
+      write_envelope(*cell, send.remote_context, send.source, send.tag);
+      pack(send.memory, 0, cell->payload, send.memory.bytes);
+      lane.ring.publish(*cell, Kind::kInline, send.memory.bytes);
+      end_send(send);
+      return true;
+    case Protocol::block:
+      // Without a block it is offered.
+      if (write_block(send, *cell, send.memory.bytes <= transport::kSmallBlock ? small_ : large_)) return true;
+      break;
+    case Protocol::rendezvous:
+      break;
   }
-  const bool unasked = !send.synchronous && send.memory.bytes <= (lane.same_process ? transport::kSmallBlock : kEagerLimit);
-  if (unasked && write_block(send, *cell, send.memory.bytes <= transport::kSmallBlock ? small_ : large_)) return true;
   return write_rts(send, *cell);
 }
 

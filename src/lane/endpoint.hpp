@@ -74,9 +74,14 @@ class Endpoint {
   /// A small contiguous message, at once if there is room. What nearly all small sends are.
   [[nodiscard]] static bool send_inline(LaneOut& lane, std::uint32_t context, std::uint32_t source, std::int32_t tag, const void* data,
                                         std::size_t bytes) noexcept;
-  /// The same over the network.
+  /// The same over the network; false where the lane does not go there.
   [[nodiscard]] static bool send_record(LaneOut& lane, std::uint32_t context, std::uint32_t source, std::int32_t tag, const void* data,
                                         std::size_t bytes) noexcept;
+  /// The same by either.
+  [[nodiscard]] static bool send_now(LaneOut& lane, std::uint32_t context, std::uint32_t source, std::int32_t tag, const void* data,
+                                     std::size_t bytes) noexcept {
+    return send_inline(lane, context, source, tag, data, bytes) || send_record(lane, context, source, tag, data, bytes);
+  }
   /// Starts a send whose `out` is set. It may be complete on return.
   void start_send(Operation& send) noexcept;
   /// Starts a receive. It may be complete on return.

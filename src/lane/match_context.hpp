@@ -45,6 +45,11 @@ struct MatchContext {
   std::uint32_t operations = 0;                               ///< that have not been retired
   bool freed = false;                                         ///< the communicator is
 
+  /// The operation is one of this context's until it is retired.
+  void adopt(Operation& operation) noexcept {
+    operation.context = this;
+    ++operations;
+  }
   /// The receive that an arriving message belongs to, taken out of the lists; null if there is none.
   [[nodiscard]] Operation* take_posted(std::uint32_t source, std::int32_t tag) noexcept {
     Posted& own = bucket(source);

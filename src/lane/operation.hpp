@@ -67,6 +67,22 @@ struct Operation : Request {
   std::uint64_t moved = 0;      ///< bytes that this side has put into chunks, or got
   std::uint64_t last_seen = 0;  ///< receive: when the last piece came
 
+  /// A send by `number` of the communicator into `lane`, to `receiver`, which is the context's number there.
+  void become_send(LaneOut& lane, std::uint32_t receiver, std::uint32_t number, std::int32_t its_tag, std::int32_t rank) noexcept {
+    is_send = true;
+    out = &lane;
+    remote_context = receiver;
+    source = number;
+    tag = its_tag;
+    to_rank = rank;
+  }
+  /// A receive from one of [first, end).
+  void become_receive(std::uint32_t first, std::uint32_t end, std::int32_t its_tag) noexcept {
+    is_send = false;
+    first_source = first;
+    end_source = end;
+    tag = its_tag;
+  }
   /// Is this receive one for such a message?
   [[nodiscard]] bool fits(std::uint32_t from_source, std::int32_t its_tag) const noexcept {
     return from_source >= first_source && from_source < end_source && (tag == its_tag || tag == kAnyTag);

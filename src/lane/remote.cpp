@@ -7,6 +7,7 @@
 #include <memory>
 #include <new>
 
+#include "lane/eager.hpp"
 #include "lane/endpoint.hpp"
 
 namespace plait::lane {
@@ -218,7 +219,7 @@ void Endpoint::end_transfer(Operation& operation, bool ok) noexcept {
 /// Puts a send into what goes to its process next; false where there is no room.
 bool Endpoint::write_record(Operation& send) noexcept {
   Network& n = *transport::network();
-  const bool small = send.memory.bytes <= transport::kPacketPayload;
+  const bool small = fits_packet(send.memory.bytes);
   Record record;
   record.kind = !small ? Record::Kind::kRts : send.synchronous ? Record::Kind::kSynchronous : Record::Kind::kMessage;
   record.bytes = small ? static_cast<std::uint32_t>(send.memory.bytes) : 0;
@@ -249,7 +250,7 @@ bool Endpoint::send_record(LaneOut& lane, std::uint32_t context, std::uint32_t s
   record.operation = kNoAnswer;
   std::byte* const payload = n.begin(lane.process, record, false);
   if (!payload) return false;
-  std::memcpy(payload, data, bytes);
+  if (bytes > 0) std::memcpy(payload, data, bytes);  // there may be no buffer then
   n.end(lane.process, record);
   return true;
 }

@@ -2,6 +2,7 @@
 // the first stream of this process. Any other message, and one that finds no room, takes the path of message.hpp.
 #pragma once
 
+#include "lane/eager.hpp"
 #include "p2p/message.hpp"
 #include "p2p/types.hpp"
 #include "transport/network.hpp"
@@ -23,13 +24,13 @@ extern std::atomic<Request*> completed_one;
                                                          int tag) noexcept {
   const int size = plain_size(type);
   const auto elements = static_cast<std::uint64_t>(count);
-  if (size < 0 || elements > transport::kInline || !is_plain(c, rank, tag) ||
+  if (size < 0 || !lane::fits_cell(elements, static_cast<std::uint64_t>(size)) || !is_plain(c, rank, tag) ||
       transport::packets_in_line.load(std::memory_order_relaxed) != 0) [[unlikely]]
     return false;
   const std::size_t bytes = elements * static_cast<std::size_t>(size);
   const std::uint32_t peer = c.first[static_cast<std::size_t>(rank)];
   LocalEndpoint& local = c.locals.front();
-  if (bytes > transport::kInline || peer == c.first[static_cast<std::size_t>(rank) + 1]) [[unlikely]]
+  if (peer == c.first[static_cast<std::size_t>(rank) + 1]) [[unlikely]]
     return false;
   const lane::EndpointGuard guard(*local.endpoint);
   lane::LaneOut* const lane = local.lanes.find(peer);
@@ -49,14 +50,10 @@ extern std::atomic<Request*> completed_one;
   if (!o) [[unlikely]]
     return nullptr;
   o->kind = &kOperation;
-  o->context = local.context;
-  ++local.context->operations;
+  local.context->adopt(*o);
   o->memory.at = static_cast<std::byte*>(buffer);
   o->memory.bytes = static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(size);
-  o->is_send = false;
-  o->first_source = c.first[static_cast<std::size_t>(rank)];
-  o->end_source = c.first[static_cast<std::size_t>(rank) + 1];
-  o->tag = tag;
+  o->become_receive(c.first[static_cast<std::size_t>(rank)], c.first[static_cast<std::size_t>(rank) + 1], tag);
   endpoint.start_receive(*o);
   return o;
 }

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "base/error.hpp"
+#include "lane/eager.hpp"
 #include "p2p/hang.hpp"
 
 namespace plait::threadcomm {
@@ -19,10 +20,7 @@ Collective::~Collective() {
 Operation& Collective::make(const lane::Memory& data) {
   Operation* const o = rank_.endpoint().make_operation();
   if (!o) throw std::bad_alloc();
-  o->endpoint = &rank_.endpoint();
-  o->context = rank_.hidden;
-  ++rank_.hidden->operations;
-  o->active = true;
+  rank_.hidden->adopt(*o);
   o->memory = data;
   return *o;
 }
@@ -32,18 +30,11 @@ void Collective::send(int to, const lane::Memory& data, int sub) {
   p2p::LocalEndpoint& local = rank_.locals[0];
   lane::LaneOut& lane = rank_.lane(local, peer);
   const std::uint32_t context = rank_.all->hidden[peer];
-  if (!data.layout && data.bytes <= transport::kInline &&
-      (Endpoint::send_inline(lane, context, local.number, tag_ + sub, data.at, data.bytes) ||
-       Endpoint::send_record(lane, context, local.number, tag_ + sub, data.at, data.bytes)))
+  if (!data.layout && lane::fits_cell(data.bytes) && Endpoint::send_now(lane, context, local.number, tag_ + sub, data.at, data.bytes))
     return;
   pending_.reserve(pending_.size() + 1);
   Operation& o = make(data);
-  o.is_send = true;
-  o.out = &lane;
-  o.remote_context = context;
-  o.source = local.number;
-  o.tag = tag_ + sub;
-  o.to_rank = to;
+  o.become_send(lane, context, local.number, tag_ + sub, to);
   rank_.endpoint().start_send(o);
   pending_.push_back(&o);
 }
@@ -51,10 +42,8 @@ void Collective::send(int to, const lane::Memory& data, int sub) {
 void Collective::receive(int from, const lane::Memory& data, int sub) {
   pending_.reserve(pending_.size() + 1);
   Operation& o = make(data);
-  o.is_send = false;
-  o.first_source = static_cast<std::uint32_t>(from);
-  o.end_source = o.first_source + 1;
-  o.tag = tag_ + sub;
+  const auto peer = static_cast<std::uint32_t>(from);
+  o.become_receive(peer, peer + 1, tag_ + sub);
   rank_.endpoint().start_receive(o);
   pending_.push_back(&o);
 }

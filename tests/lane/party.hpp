@@ -99,22 +99,15 @@ class Party {
   Operation& send(const Card& to, std::int32_t tag, const Memory& memory, bool synchronous = false) {
     const EndpointGuard guard(*endpoint);
     Operation& o = make(memory);
-    o.is_send = true;
+    o.become_send(endpoint->lane_to(to.address), to.context, number_, tag, 0);
     o.synchronous = synchronous;
-    o.out = &endpoint->lane_to(to.address);
-    o.remote_context = to.context;
-    o.source = number_;
-    o.tag = tag;
     endpoint->start_send(o);
     return o;
   }
   Operation& receive(std::uint32_t first, std::uint32_t end, std::int32_t tag, const Memory& memory) {
     const EndpointGuard guard(*endpoint);
     Operation& o = make(memory);
-    o.is_send = false;
-    o.first_source = first;
-    o.end_source = end;
-    o.tag = tag;
+    o.become_receive(first, end, tag);
     endpoint->start_receive(o);
     return o;
   }
@@ -142,10 +135,7 @@ class Party {
   Operation& make(const Memory& memory) const {
     Operation* const o = endpoint->make_operation();
     if (!o) std::abort();
-    o->active = true;
-    o->endpoint = endpoint;
-    o->context = context;
-    ++context->operations;
+    context->adopt(*o);
     o->memory = memory;
     return *o;
   }

@@ -1,5 +1,5 @@
 // stream_hang SECONDS: rank 0 receives on a stream communicator what the last rank sends so much later; another message lies
-// there unasked. With PLAIT_WATCHDOG below that, the wait is told once.
+// there unexpected. With PLAIT_WATCHDOG below that, the wait is told once.
 #define _POSIX_C_SOURCE 200809L
 #include <mpi.h>
 #include <plait/mpix.h>
