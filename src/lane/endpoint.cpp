@@ -1,11 +1,10 @@
 #include "lane/endpoint.hpp"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <new>
 
 #include "base/delay.hpp"
+#include "base/fatal.hpp"
 #include "lane/cells.hpp"
 #include "lane/eager.hpp"
 #include "lane/remote.hpp"
@@ -67,6 +66,7 @@ LaneOut& Endpoint::lane_to(Address to) {
   if (known) return *known;
   Node& node = Node::get();
   auto lane = std::make_unique<LaneOut>();
+  reserve_sending();
   const Region::Place place = node.region().take(sizeof(transport::LaneMemory));
   auto& memory = *static_cast<transport::LaneMemory*>(place.memory);  // zeroes are a new lane
   auto& receiver = *static_cast<transport::EndpointMemory*>(node.at(to));
@@ -85,7 +85,11 @@ LaneOut& Endpoint::lane_to(Address to) {
   return *known;
 }
 
-void Endpoint::adopt_lanes() noexcept {
+void Endpoint::reserve_sending() {
+  if (sending_.capacity() < out_.size()) sending_.reserve(std::max(out_.size(), 2 * sending_.capacity()));
+}
+
+void Endpoint::adopt_lanes() noexcept try {
   Node& node = Node::get();
   // acquire: the lanes as they were made, the whole stack of them, for each was pushed by a read-modify-write on the last.
   std::uint64_t entry = memory_->new_lanes.exchange(0, std::memory_order_acquire);
@@ -99,6 +103,8 @@ void Endpoint::adopt_lanes() noexcept {
     entry = memory.next_new;
     in_.push_back(std::move(lane));
   }
+} catch (const std::bad_alloc&) {
+  fatal("no memory left for the lane of an endpoint that sends to this one");
 }
 
 // ---- arriving
@@ -150,51 +156,54 @@ void Endpoint::release_block(LaneIn& lane, Block& block) noexcept {
 
 /// Nobody waits for the message yet, or its communicator is gone.
 void Endpoint::keep_or_drop(MatchContext* context, LaneIn& lane, const Cell& cell, Kind kind, std::uint32_t bytes) noexcept {
-  auto message = std::make_unique<Unexpected>();
-  message->source = cell.source;
-  message->tag = cell.tag;
-  message->bytes = bytes;
-  message->lane = &lane;
-  switch (kind) {
-    case Kind::kRts:
-      message->offer = read_payload<Rts>(cell);
-      message->bytes = message->offer.bytes;
+  Unexpected* const message = context ? &new_unexpected(cell.source, cell.tag) : nullptr;
+  if (message) {
+    message->bytes = bytes;
+    message->lane = &lane;
+  }
+  if (kind == Kind::kRts) {
+    const auto offer = read_payload<Rts>(cell);
+    if (message) {
       message->offered = true;
-      break;
-    case Kind::kBlock: {
-      Block& block = block_at(lane, read_payload<InBlock>(cell).block);
-      message->large = std::make_unique_for_overwrite<std::byte[]>(bytes);
-      std::memcpy(message->large.get(), block.data(), bytes);
-      release_block(lane, block);
-      break;
+      message->offer = offer;
+      message->bytes = offer.bytes;
+    } else {
+      decline(lane, offer);
     }
-    default:
-      copy_small(message->small.data(), cell.payload, bytes);
-      break;
+  } else if (kind == Kind::kBlock) {
+    Block& block = block_at(lane, read_payload<InBlock>(cell).block);
+    if (message) message->keep_payload(block.data(), bytes);
+    release_block(lane, block);
+  } else if (message) {
+    copy_small(message->small.data(), cell.payload, bytes);
   }
-  if (context) {
-    context->keep(*message.release());
-  } else {
-    drop(*message);
-  }
+  if (message) context->keep(*message);
 }
 
-void Endpoint::drop(Unexpected& message) noexcept {
-  if (message.process >= 0) {
-    answer_remote(message.process, message.operation);
-    return;
-  }
-  if (!message.offered) return;
-  auto& r = *static_cast<Rendezvous*>(message.lane->region->at(message.offer.rendezvous));
-  r.state.store(Rendezvous::kFree, std::memory_order_release);
-  message.lane->ring.notify_sender();
+Unexpected& Endpoint::new_unexpected(std::uint32_t source, std::int32_t tag) noexcept {
+  Unexpected* const message = unexpected_.take();
+  // No receive is there to be told.
+  if (!message) fatal("no memory left to keep a message that no receive waits for yet, with tag %d", tag);
+  message->source = source;
+  message->tag = tag;
+  return *message;
+}
+
+/// The sender need not keep the payload.
+void Endpoint::decline(LaneIn& lane, const Rts& offer) noexcept {
+  static_cast<Rendezvous*>(lane.region->at(offer.rendezvous))->state.store(Rendezvous::kFree, std::memory_order_release);
+  lane.ring.notify_sender();
 }
 
 void Endpoint::discard(MatchContext& context) noexcept {
   while (Unexpected* const u = context.first_unexpected()) {
     context.take(*u);
-    drop(*u);
-    delete u;
+    if (u->process >= 0) {
+      answer_remote(u->process, u->operation);
+    } else if (u->offered) {
+      decline(*u->lane, u->offer);
+    }
+    unexpected_.give(*u);
   }
 }
 
@@ -215,7 +224,8 @@ void Endpoint::start_receive(Operation& receive, Unexpected& message) noexcept {
 }
 
 void Endpoint::start_with(Operation& receive, Unexpected& message) noexcept {
-  const std::unique_ptr<Unexpected> owned(&message);
+  const auto give = [this](Unexpected* u) { unexpected_.give(*u); };
+  const std::unique_ptr<Unexpected, decltype(give)> owned(&message, give);
   if (message.process >= 0) {
     meet(receive, message.source, message.tag, message.bytes);
     if (message.offered) {
@@ -228,7 +238,12 @@ void Endpoint::start_with(Operation& receive, Unexpected& message) noexcept {
     return;
   }
   meet(receive, message.source, message.tag, message.bytes);
-  unpack(message.data(), receive.memory, 0, receive.wanted);
+  if (message.lost) {
+    receive.error = Error::no_memory;
+    receive.wanted = 0;
+  } else {
+    unpack(message.data(), receive.memory, 0, receive.wanted);
+  }
   receive.received = receive.wanted;
   end_receive(receive);
 }
@@ -250,7 +265,7 @@ void Endpoint::start_send(Operation& send) noexcept {
   lane.waiting.push_back(send);
   if (!lane.listed) {
     lane.listed = true;
-    sending_.push_back(&lane);
+    sending_.push_back(&lane);  // needs no memory
   }
 }
 
@@ -367,8 +382,7 @@ void EndpointGuard::catch_second() noexcept {
   thread_local const char here = 0;
   const void* inside = nullptr;
   if (endpoint_.user.compare_exchange_strong(inside, &here, std::memory_order_relaxed)) return;
-  std::fputs("plait: two threads use one MPIX_Stream at the same time; a stream is a serial context\n", stderr);
-  std::abort();
+  fatal("two threads use one MPIX_Stream at the same time; a stream is a serial context");
 }
 #endif
 

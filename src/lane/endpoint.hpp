@@ -157,10 +157,13 @@ class Endpoint {
 
  private:
   void adopt_lanes() noexcept;
+  /// Before a lane is made: it can be listed as one with waiting sends then.
+  void reserve_sending();
   bool poll(LaneIn& lane) noexcept;
   void take_message(LaneIn& lane, const transport::Cell& cell, transport::Kind kind, std::uint32_t bytes) noexcept;
   void keep_or_drop(MatchContext* context, LaneIn& lane, const transport::Cell& cell, transport::Kind kind, std::uint32_t bytes) noexcept;
-  static void drop(Unexpected& message) noexcept;
+  [[nodiscard]] Unexpected& new_unexpected(std::uint32_t source, std::int32_t tag) noexcept;
+  static void decline(LaneIn& lane, const transport::Rts& offer) noexcept;
   static void drop_memory(Operation& operation) noexcept;
   static void release_block(LaneIn& lane, transport::Block& block) noexcept;
   void end_receive(Operation& receive) noexcept;
@@ -237,6 +240,7 @@ class Endpoint {
   std::vector<OwnRendezvous> rendezvous_;
   std::size_t next_rendezvous_ = 0;
   Operation* free_ = nullptr;  ///< operations to use again
+  UnexpectedPool unexpected_;
   List<Task, &Task::in_endpoint_> tasks_;
   int disowned_ = 0;  ///< among the unfinished
   std::atomic<int> unfinished_{0};

@@ -13,29 +13,9 @@
 
 #include "base/list.hpp"
 #include "lane/operation.hpp"
-#include "transport/ring.hpp"
+#include "lane/unexpected.hpp"
 
 namespace plait::lane {
-
-/// A message for which no receive is posted yet.
-struct Unexpected {
-  Link<Unexpected> in_bucket, in_arrival;
-  std::uint32_t source = 0;
-  std::int32_t tag = 0;
-  std::uint64_t bytes = 0;    ///< of the whole message
-  bool offered = false;       ///< the payload is still at the sender: `offer` and `lane`, or `process` and `operation`
-  LaneIn* lane = nullptr;     ///< null: it came from another node
-  std::int32_t process = -1;  ///< of another node, to which `operation` says what waits for the match
-  std::uint32_t operation = 0;
-  union {
-    transport::Rts offer;
-    std::array<std::byte, transport::kInline> small;
-  };
-  std::unique_ptr<std::byte[]> large;  ///< where it does not fit into `small`
-
-  Unexpected() : small{} {}
-  [[nodiscard]] const std::byte* data() const noexcept { return large ? large.get() : small.data(); }
-};
 
 struct MatchContext {
   std::uint32_t id = 0;

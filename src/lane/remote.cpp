@@ -1,12 +1,11 @@
 // An endpoint's messages from and to other nodes.
 #include "lane/remote.hpp"
 
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
 
+#include "base/fatal.hpp"
 #include "lane/eager.hpp"
 #include "lane/endpoint.hpp"
 
@@ -25,10 +24,7 @@ const std::byte* payload_of(const Arrival& arrival) noexcept { return reinterpre
 
 Arrival* make_arrival(std::size_t payload) noexcept {
   void* const memory = ::operator new(sizeof(Arrival) + payload, std::nothrow);
-  if (!memory) {
-    std::fputs("plait: no memory left for a message from another node\n", stderr);
-    std::abort();  // it would be lost
-  }
+  if (!memory) fatal("no memory left for a message from another node");  // it would be lost
   return new (memory) Arrival{};
 }
 
@@ -81,6 +77,7 @@ void answer_remote(std::int32_t process, std::uint32_t operation) noexcept {
 LaneOut& Endpoint::lane_to_process(std::int32_t process) {
   std::unique_ptr<LaneOut>& known = out_[remote_key(process)];
   if (!known) {
+    reserve_sending();
     known = std::make_unique<LaneOut>();
     known->process = process;
   }
@@ -148,20 +145,13 @@ void Endpoint::keep_or_drop_record(MatchContext* context, const Record& record, 
     answer_remote(record.process, record.operation);
     return;
   }
-  auto message = std::make_unique<Unexpected>();
-  message->source = record.source;
-  message->tag = record.tag;
-  message->process = record.process;
-  message->operation = record.operation;
-  message->offered = record.kind == Record::Kind::kRts;
-  message->bytes = message->offered ? record.length : record.bytes;
-  if (!message->offered && record.bytes > message->small.size()) {
-    message->large = std::make_unique_for_overwrite<std::byte[]>(record.bytes);
-    std::memcpy(message->large.get(), payload, record.bytes);
-  } else if (!message->offered) {
-    std::memcpy(message->small.data(), payload, record.bytes);
-  }
-  context->keep(*message.release());
+  Unexpected& message = new_unexpected(record.source, record.tag);
+  message.process = record.process;
+  message.operation = record.operation;
+  message.offered = record.kind == Record::Kind::kRts;
+  message.bytes = message.offered ? record.length : record.bytes;
+  if (!message.offered) message.keep_payload(payload, record.bytes);
+  context->keep(message);
 }
 
 /// The payload of a message stays with its sender: says where it is wanted.
@@ -193,10 +183,7 @@ void Endpoint::take_answer(const Record& record) noexcept {
   const std::byte* from = send.memory.at;
   if (send.memory.layout) {
     send.owned = new (std::nothrow) std::byte[record.length];
-    if (!send.owned) {
-      std::fputs("plait: no memory left to pack a message to another node\n", stderr);
-      std::abort();  // the receiver waits for it
-    }
+    if (!send.owned) fatal("no memory left to pack a message to another node");  // the receiver waits for it
     pack(send.memory, 0, send.owned, record.length);
     from = send.owned;
   }
