@@ -7,6 +7,7 @@
 #include "mpi/handle.hpp"
 #include "p2p/handle_bits.hpp"
 #include "p2p/message.hpp"
+#include "p2p/probe.hpp"
 
 namespace plait::mpi {
 
@@ -16,9 +17,9 @@ inline int report_on(MPI_Comm comm, int code) noexcept {
     PMPI_Comm_call_errhandler(comm == MPI_COMM_NULL ? default_comm() : comm, code);
   return code;
 }
-inline int report_on(std::uint64_t comm, int code) noexcept {
-  return report_on(comm ? p2p::from_bits<MPI_Comm>(comm) : MPI_COMM_NULL, code);
-}
+/// A communicator by its number, which is 0 for none.
+inline MPI_Comm comm_of(std::uint64_t number) noexcept { return number ? p2p::from_bits<MPI_Comm>(number) : MPI_COMM_NULL; }
+inline int report_on(std::uint64_t comm, int code) noexcept { return report_on(comm_of(comm), code); }
 
 /// Runs a body that returns an error; what it throws becomes one.
 template <class Body>
@@ -49,5 +50,7 @@ inline MPI_Message message_handle(const Request& r) noexcept {
 inline Request* our_message(MPI_Message h) noexcept {
   return HandleBits<MPI_Message>::ours(h) ? &HandleBits<MPI_Message>::request(h) : nullptr;
 }
+/// MPI_COMM_NULL where it is no message any more.
+inline MPI_Comm communicator_of(const Request& message) noexcept { return comm_of(p2p::communicator_of(message)); }
 
 }  // namespace plait::mpi

@@ -2,8 +2,11 @@
 #include "mpi/communicator.hpp"
 #include "mpi/native.hpp"
 #include "mpi/quirks.hpp"
+#include "p2p/exchange.hpp"
 #include "p2p/message.hpp"
+#include "p2p/persistent.hpp"
 #include "p2p/plain.hpp"
+#include "p2p/probe.hpp"
 
 using plait::mpi::on;
 using plait::mpi::on_returning;
@@ -276,7 +279,7 @@ extern "C" int MPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Me
     plait::Request* const m = plait::mpi::our_message(*message);                                                \
     if (!m) return PLAIT_NATIVE(P##NAME(buffer, count, type, message, status));                                 \
     const plait::p2p::Call call{#NAME, PLAIT_CALLER};                                                           \
-    return on_returning(MPI_COMM_NULL, [&] {                                                                    \
+    return on_returning(plait::mpi::communicator_of(*m), [&] {                                                  \
       plait::require(plait::p2p::is_message(*m), MPI_ERR_REQUEST);                                              \
       const int error = plait::p2p::receive_matched(*m, buffer, count, type, status, call);                     \
       *message = MPI_MESSAGE_NULL;                                                                              \
@@ -288,7 +291,7 @@ extern "C" int MPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Me
   extern "C" int NAME(void* buffer, COUNT count, MPI_Datatype type, MPI_Message* message, MPI_Request* request) { \
     plait::Request* const m = plait::mpi::our_message(*message);                                                  \
     if (!m) return PLAIT_GATED(P##NAME(buffer, count, type, message, request));                                   \
-    return on(MPI_COMM_NULL, [&] {                                                                                \
+    return on(plait::mpi::communicator_of(*m), [&] {                                                              \
       plait::require(plait::p2p::is_message(*m), MPI_ERR_REQUEST);                                                \
       *request = plait::mpi::handle_of(plait::p2p::ireceive_matched(*m, buffer, count, type));                    \
       *message = MPI_MESSAGE_NULL;                                                                                \

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "base/symbol.hpp"
+#include "lane/endpoint.hpp"
 #include "p2p/handle_bits.hpp"
 
 namespace plait::p2p {
@@ -20,7 +21,9 @@ std::string rank_text(const lane::MatchContext& context, std::uint32_t source) {
 
 std::string tag_text(int tag) { return tag == lane::kAnyTag ? "any tag" : "tag " + std::to_string(tag); }
 
+/// Another thread may visit the endpoint, and bring messages.
 std::string unexpected(const lane::MatchContext& context) {
+  const lane::EndpointGuard guard(*context.endpoint);
   std::string text;
   int n = 0;
   for (const lane::Unexpected* u = context.first_unexpected(); u; u = lane::MatchContext::next_unexpected(*u), ++n) {
@@ -34,14 +37,14 @@ std::string unexpected(const lane::MatchContext& context) {
 
 }  // namespace
 
-std::string name_of(const lane::MatchContext& context) {
-  if (!context.handle) return "a communicator that was freed";
+std::string name_of(std::uint64_t communicator) {
+  if (!communicator) return "a communicator that was freed";
   char name[MPI_MAX_OBJECT_NAME] = {};
   int length = 0;
-  PMPI_Comm_get_name(from_bits<MPI_Comm>(context.handle), name, &length);
+  PMPI_Comm_get_name(from_bits<MPI_Comm>(communicator), name, &length);
   if (length > 0) return std::string("communicator ") + name;
   char number[32];
-  std::snprintf(number, sizeof number, "communicator %#jx", static_cast<std::uintmax_t>(context.handle));
+  std::snprintf(number, sizeof number, "communicator %#jx", static_cast<std::uintmax_t>(communicator));
   return number;
 }
 

@@ -1,6 +1,7 @@
 // PLAIT_WATCHDOG: what a call at an endpoint waits for, and which unexpected messages are queued, told once when it takes too long.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -8,12 +9,13 @@
 #include "base/watchdog.hpp"
 #include "lane/match_context.hpp"
 #include "lane/operation.hpp"
-#include "p2p/message.hpp"
+#include "p2p/envelope.hpp"
 
 namespace plait::p2p {
 
 /// "communicator halo", or its number where it has no name.
-[[nodiscard]] std::string name_of(const lane::MatchContext& context);
+[[nodiscard]] std::string name_of(std::uint64_t communicator);
+[[nodiscard]] inline std::string name_of(const lane::MatchContext& context) { return name_of(context.handle); }
 
 /// "a receive from rank 3 with tag 7 on communicator MPI_COMM_WORLD".
 void describe(const lane::Operation& operation, std::string& text);

@@ -9,9 +9,6 @@
 
 namespace plait::p2p {
 
-/// completed_request(), once somebody has asked for it.
-extern std::atomic<Request*> completed_one;
-
 /// Are rank and tag numbers of `c`, no wildcards, and is there a stream?
 [[nodiscard]] inline bool is_plain(const Communicator& c, int rank, int tag) noexcept {
   // Negative ones are too large.

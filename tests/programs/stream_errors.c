@@ -7,11 +7,14 @@
 
 #include "check.h"
 
-static int rank, size, told;
+static int rank, size, told, told_of_data;
+static MPI_Comm expected;
 
 static void handler(MPI_Comm* comm, int* code, ...) {
-  (void)comm;
-  if (class_of(*code) == MPI_ERR_RANK) ++told;
+  const int class = class_of(*code);
+  if (*comm != expected) return;
+  if (class == MPI_ERR_RANK) ++told;
+  if (class == MPI_ERR_TRUNCATE || class == MPI_ERR_COUNT) ++told_of_data;
 }
 
 // A message each way, small and large.
@@ -101,6 +104,55 @@ static void truncation(MPI_Comm c) {
   }
 }
 
+// A mistake on one side of a call leaves nothing of the other side behind.
+static void both_ways(MPI_Comm c) {
+  int out = 5, in = -1, got = 0, flag = 0;
+  MPI_Request r[2];
+  GIVES(MPI_Sendrecv(&out, 1, MPI_INT, size, 7, &in, 1, MPI_INT, rank, 7, c, MPI_STATUS_IGNORE), MPI_ERR_RANK);
+  GIVES(MPI_Sendrecv(&out, 1, MPI_INT, rank, -3, &in, 1, MPI_INT, rank, 7, c, MPI_STATUS_IGNORE), MPI_ERR_TAG);
+  GIVES(MPI_Sendrecv(&out, -1, MPI_INT, rank, 7, &in, 1, MPI_INT, rank, 7, c, MPI_STATUS_IGNORE), MPI_ERR_COUNT);
+#if MPI_VERSION >= 4
+  GIVES(MPI_Isendrecv(&out, 1, MPI_INT, size, 7, &in, 1, MPI_INT, rank, 7, c, &r[0]), MPI_ERR_RANK);
+#endif
+  MPI_Irecv(&got, 1, MPI_INT, rank, 7, c, &r[0]);
+  MPI_Isend(&out, 1, MPI_INT, rank, 7, c, &r[1]);
+  for (int i = 0; i < 100 && !flag; ++i) MPI_Test(&r[0], &flag, MPI_STATUS_IGNORE);
+  CHECK(flag && got == 5 && in == -1);  // no receive of theirs is posted
+  MPI_Wait(&r[1], MPI_STATUS_IGNORE);
+
+  GIVES(MPI_Sendrecv_replace(&in, 1, MPI_INT, rank, 8, size, 8, c, MPI_STATUS_IGNORE), MPI_ERR_RANK);
+  GIVES(MPI_Sendrecv_replace(&in, 1, MPI_INT, rank, 8, rank, -77, c, MPI_STATUS_IGNORE), MPI_ERR_TAG);
+  GIVES(MPI_Sendrecv(&out, 1, MPI_INT, rank, 8, &in, -1, MPI_INT, rank, 8, c, MPI_STATUS_IGNORE), MPI_ERR_COUNT);
+  for (int i = 0; i < 10; ++i) {
+    MPI_Iprobe(rank, 8, c, &flag, MPI_STATUS_IGNORE);
+    CHECK(!flag);  // nothing has been sent
+  }
+}
+
+// Errors of matched receives go to the handler of the message's communicator.
+static void matched(MPI_Comm c) {
+  int out[2] = {3, 4}, in = 0;
+  MPI_Message m;
+  MPI_Request s, r;
+  MPI_Isend(out, 2, MPI_INT, rank, 9, c, &s);
+  MPI_Mprobe(rank, 9, c, &m, MPI_STATUS_IGNORE);
+  told_of_data = 0;
+  GIVES(MPI_Mrecv(&in, -1, MPI_INT, &m, MPI_STATUS_IGNORE), MPI_ERR_COUNT);
+  CHECK(told_of_data == 1 && m != MPI_MESSAGE_NULL);
+  GIVES(MPI_Mrecv(&in, 1, MPI_INT, &m, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE);
+  CHECK(told_of_data == 2 && m == MPI_MESSAGE_NULL && in == 3);
+  MPI_Wait(&s, MPI_STATUS_IGNORE);
+
+  MPI_Isend(out, 2, MPI_INT, rank, 9, c, &s);
+  MPI_Mprobe(rank, 9, c, &m, MPI_STATUS_IGNORE);
+  GIVES(MPI_Imrecv(&in, -1, MPI_INT, &m, &r), MPI_ERR_COUNT);
+  CHECK(told_of_data == 3 && m != MPI_MESSAGE_NULL);
+  CHECK(MPI_Imrecv(&in, 1, MPI_INT, &m, &r) == MPI_SUCCESS);
+  GIVES(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE);
+  CHECK(told_of_data == 4);
+  MPI_Wait(&s, MPI_STATUS_IGNORE);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -121,13 +173,19 @@ int main(int argc, char** argv) {
   still_works(multiplex);
   truncation(single);
   truncation(multiplex);
+  both_ways(single);
+  both_ways(multiplex);
+  still_works(single);
+  still_works(multiplex);
 
   // The communicator's own handler is the one that is told.
   MPI_Errhandler counting;
   MPI_Comm_create_errhandler(handler, &counting);
   MPI_Comm_set_errhandler(single, counting);
+  expected = single;
   MPI_Send(&told, 1, MPI_INT, size, 0, single);
   CHECK(told == 1);
+  matched(single);
   MPI_Comm_set_errhandler(single, MPI_ERRORS_RETURN);
   MPI_Errhandler_free(&counting);
 

@@ -1,0 +1,93 @@
+#include "p2p/start.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <new>
+#include <utility>
+
+#include "lane/endpoint.hpp"
+#include "lane/memory.hpp"
+#include "p2p/operation_request.hpp"
+
+namespace plait::p2p {
+
+using lane::Endpoint;
+using lane::Operation;
+
+Operation& make_operation(Endpoint& endpoint, lane::MatchContext& context) {
+  Operation* const o = endpoint.make_operation();
+  if (!o) throw std::bad_alloc();
+  o->kind = &kOperation;
+  context.adopt(*o);
+  return *o;
+}
+
+namespace {
+
+Operation& make(LocalEndpoint& local) { return make_operation(*local.endpoint, *local.context); }
+
+[[gnu::noinline]] Operation& make_with(LocalEndpoint& local, lane::Memory memory) {
+  Operation& o = make(local);
+  o.memory = std::move(memory);
+  return o;
+}
+
+/// With the program's buffer; nothing is taken where that is not good.
+Operation& make(LocalEndpoint& local, const void* buffer, MPI_Count count, MPI_Datatype type) {
+  const int size = plain_size(type);
+  if (size < 0 || count < 0) [[unlikely]]
+    return make_with(local, memory_of(buffer, count, type));
+  Operation& o = make(local);
+  o.memory.at = static_cast<std::byte*>(const_cast<void*>(buffer));  // NOLINT: sends only read it
+  o.memory.bytes = static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(size);
+  return o;
+}
+
+}  // namespace
+
+void take_data(Operation& o) {
+  const lane::Memory from = o.memory;
+  o.owned = new (std::nothrow) std::byte[std::max<std::uint64_t>(from.bytes, 1)];
+  if (!o.owned) {
+    o.endpoint->retire(o);
+    throw std::bad_alloc();
+  }
+  lane::pack(from, 0, o.owned, from.bytes);
+  o.memory = {o.owned, from.bytes, 0, nullptr};
+}
+
+Operation& make_send(Communicator& c, LocalEndpoint& local, const void* buffer, MPI_Count count, MPI_Datatype type, const Envelope& to,
+                     Mode mode) {
+  const std::uint32_t peer = destination(c, to);
+  lane::LaneOut& lane = c.lane(local, peer);
+  Operation& o = make(local, buffer, count, type);
+  o.become_send(lane, c.peers[peer].context, local.number, to.tag, to.rank);
+  o.synchronous = mode == Mode::synchronous;
+  return o;
+}
+
+Operation& make_nobody(LocalEndpoint& local, bool is_send) {
+  Operation& o = make(local);
+  o.is_send = is_send;
+  o.nobody = true;
+  o.complete.store(true, std::memory_order_relaxed);
+  return o;
+}
+
+void check_null(MPI_Count count, MPI_Datatype type, int tag, bool any) {
+  check_tag(tag, any);
+  static_cast<void>(memory_of(nullptr, count, type));
+}
+
+Operation& make_receive(Communicator& c, LocalEndpoint& local, void* buffer, MPI_Count count, MPI_Datatype type, const Envelope& from) {
+  if (from.rank == MPI_PROC_NULL) [[unlikely]] {
+    check_null(count, type, from.tag, true);
+    return make_nobody(local, false);
+  }
+  const Sources s = sources(c, from);
+  Operation& o = make(local, buffer, count, type);
+  o.become_receive(s.first, s.end, tag_of(from.tag));
+  return o;
+}
+
+}  // namespace plait::p2p

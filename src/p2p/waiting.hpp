@@ -1,0 +1,25 @@
+// Waiting at an endpoint.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "p2p/communicator.hpp"
+#include "p2p/envelope.hpp"
+#include "p2p/operation_request.hpp"
+
+namespace plait::p2p {
+
+/// Waits for one.
+void wait_long(lane::Operation& operation, Call call);
+/// Waits for an operation and ends it. Returns its error.
+[[nodiscard]] inline int wait(lane::Operation& operation, MPI_Status* status, Call call) {
+  if (!operation.complete.load(std::memory_order_acquire)) wait_long(operation, call);
+  return retire(operation, status);
+}
+
+/// Waits at an endpoint for anything else. `waits_for` is for the watchdog.
+void wait_until(lane::Endpoint& endpoint, const lane::MatchContext& context, Call call, const std::function<bool()>& over,
+                const std::function<std::string()>& waits_for);
+
+}  // namespace plait::p2p
