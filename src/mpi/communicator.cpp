@@ -7,6 +7,7 @@
 #include "mpi/native.hpp"
 #include "mpi/quirks.hpp"
 #include "mpi/threads.hpp"
+#include "p2p/duplicate.hpp"
 #include "stream/stream.hpp"
 #include "threadcomm/attribute.hpp"
 
@@ -29,6 +30,12 @@ void duplicate(Communicator& c, MPI_Comm* newcomm, p2p::Call call) {
   streams.reserve(c.locals.size());
   for (const p2p::LocalEndpoint& l : c.locals) streams.push_back(l.stream);
   *newcomm = stream::create_communicator(c.handle, streams, c.multiplex);
+}
+
+void duplicate_later(const Communicator& c, const p2p::StartNative& start, MPI_Comm* newcomm, MPI_Request* request) {
+  require(!threadcomm::is_threadcomm(c), MPI_ERR_UNSUPPORTED_OPERATION);
+  require(newcomm && request, MPI_ERR_ARG);
+  *request = handle_of(p2p::start_duplicate(c, start, newcomm));
 }
 
 int release(MPI_Comm* comm, int (*native)(MPI_Comm*)) {
@@ -103,14 +110,19 @@ extern "C" int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* ne
 }
 
 extern "C" int MPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request) {
-  if (!find_communicator(comm)) return gated([&] { return PMPI_Comm_idup(comm, newcomm, request); });
-  return plait::mpi::report_on(comm, MPI_ERR_UNSUPPORTED_OPERATION);
+  Communicator* const c = find_communicator(comm);
+  if (!c) return gated([&] { return PMPI_Comm_idup(comm, newcomm, request); });
+  return on(comm, [&] { plait::mpi::duplicate_later(*c, PMPI_Comm_idup, newcomm, request); });
 }
 
 #if PLAIT_MPI_HAS_ISENDRECV
 extern "C" int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request) {
-  if (!find_communicator(comm)) return gated([&] { return PMPI_Comm_idup_with_info(comm, info, newcomm, request); });
-  return plait::mpi::report_on(comm, MPI_ERR_UNSUPPORTED_OPERATION);
+  Communicator* const c = find_communicator(comm);
+  if (!c) return gated([&] { return PMPI_Comm_idup_with_info(comm, info, newcomm, request); });
+  const auto start = [&](MPI_Comm original, MPI_Comm* made, MPI_Request* its) {
+    return PMPI_Comm_idup_with_info(original, info, made, its);
+  };
+  return on(comm, [&] { plait::mpi::duplicate_later(*c, start, newcomm, request); });
 }
 #endif
 

@@ -24,6 +24,12 @@ def test_multiplex_communicator(hosts):
     assert done.stdout == f"100 rounds between all streams of {max(3, hosts)} processes: right\n"
 
 
+def test_duplicates_that_are_made_without_waiting(hosts):
+    """3 x 1; 4 x 1 on 4 nodes"""
+    done = run("stream_idup", processes=3, hosts=hosts)
+    assert done.stdout == "duplicates keep their streams\n"
+
+
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_gets_finish_while_the_target_computes(nodes, tmp_path):
     """2 x 2"""

@@ -1,0 +1,21 @@
+// MPI_Comm_idup of a stream communicator: a request for two operations of the MPI's that are started at once, the duplicate of
+// what lies underneath and the exchange of the endpoints' numbers for it. Everything else is as in the original. Since both are the
+// MPI's from the start, no process waits for another's program to look at its request.
+#pragma once
+
+#include <mpi.h>
+
+#include <functional>
+
+#include "lane/request.hpp"
+#include "p2p/communicator.hpp"
+
+namespace plait::p2p {
+
+/// The call of the MPI's that starts to duplicate a communicator; returns its error.
+using StartNative = std::function<int(MPI_Comm original, MPI_Comm* made, MPI_Request* request)>;
+
+/// Collective; does not wait. `made` is written when the request completes. Throws MPIError, std::bad_alloc.
+[[nodiscard]] Request& start_duplicate(const Communicator& original, const StartNative& start, MPI_Comm* made);
+
+}  // namespace plait::p2p
