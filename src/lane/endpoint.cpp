@@ -310,6 +310,7 @@ void Endpoint::end_send(Operation& send) noexcept {
   send.complete.store(true, std::memory_order_release);
   if (freed) {
     --disowned_;
+    --send.context->disowned;
     retire(send);
   }
 }

@@ -137,6 +137,7 @@ class Endpoint {
   /// The program has no more use for it: it goes at its completion.
   void disown(Operation& operation) noexcept {
     operation.freed = true;
+    ++operation.context->disowned;
     ++disowned_;
   }
   /// Operations that the program has started, not given up, and that are not complete.
@@ -319,6 +320,7 @@ inline void Endpoint::end_receive(Operation& receive) noexcept {
   receive.complete.store(true, std::memory_order_release);
   if (freed) [[unlikely]] {
     --disowned_;
+    --receive.context->disowned;
     retire(receive);
   }
 }

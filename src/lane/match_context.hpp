@@ -23,6 +23,7 @@ struct MatchContext {
   std::uint64_t handle = 0;                                   ///< the communicator's, for whom errors are told to
   std::shared_ptr<const std::vector<std::uint32_t>> rank_of;  ///< the rank behind a source; null: the same number
   std::uint32_t operations = 0;                               ///< that have not been retired
+  std::uint32_t disowned = 0;                                 ///< of these, given up by the program and not complete
   bool freed = false;                                         ///< the communicator is
 
   /// The operation is one of this context's until it is retired.

@@ -8,6 +8,7 @@
 #include "mpi/quirks.hpp"
 #include "mpi/threads.hpp"
 #include "p2p/duplicate.hpp"
+#include "p2p/waiting.hpp"
 #include "stream/stream.hpp"
 #include "threadcomm/attribute.hpp"
 
@@ -169,6 +170,10 @@ extern "C" int MPI_Intercomm_merge(MPI_Comm comm, int high, MPI_Comm* newcomm) {
 
 extern "C" int MPI_Comm_free(MPI_Comm* comm) { return plait::mpi::release(comm, PMPI_Comm_free); }
 
-extern "C" int MPI_Comm_disconnect(MPI_Comm* comm) { return plait::mpi::release(comm, PMPI_Comm_disconnect); }
+extern "C" int MPI_Comm_disconnect(MPI_Comm* comm) {
+  const Call call{"MPI_Comm_disconnect", PLAIT_CALLER};
+  if (Communicator* const c = comm ? find_communicator(*comm) : nullptr) plait::p2p::wait_until_left(*c, call);
+  return plait::mpi::release(comm, PMPI_Comm_disconnect);
+}
 
 #pragma GCC visibility pop

@@ -13,4 +13,15 @@ void wait_until(lane::Endpoint& endpoint, const lane::MatchContext& context, Cal
   wait_at(endpoint, call, [&] { return over(); }, Hang(context, waits_for));
 }
 
+void wait_until_left(Communicator& c, Call call) {
+  for (const LocalEndpoint& l : c.locals) {
+    const auto left = [&] {
+      const lane::EndpointGuard guard(*l.endpoint);
+      return l.context->disowned;
+    };
+    const auto waits_for = [&] { return std::to_string(left()) + " buffered sends and freed requests on " + name_of(*l.context); };
+    if (left() != 0) wait_until(*l.endpoint, *l.context, call, [&] { return left() == 0; }, waits_for);
+  }
+}
+
 }  // namespace plait::p2p

@@ -22,4 +22,7 @@ void wait_long(lane::Operation& operation, Call call);
 void wait_until(lane::Endpoint& endpoint, const lane::MatchContext& context, Call call, const std::function<bool()>& over,
                 const std::function<std::string()>& waits_for);
 
+/// Waits until nothing is left of what the program started on a communicator and gave up: buffered sends, and requests it has freed.
+void wait_until_left(Communicator& communicator, Call call);
+
 }  // namespace plait::p2p

@@ -30,6 +30,12 @@ def test_duplicates_that_are_made_without_waiting(hosts):
     assert done.stdout == "duplicates keep their streams\n"
 
 
+def test_disconnect_waits_for_what_has_not_left():
+    """2 x 1"""
+    done = run("disconnect")
+    assert done.stdout == "nothing is left behind\n"
+
+
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_gets_finish_while_the_target_computes(nodes, tmp_path):
     """2 x 2"""
