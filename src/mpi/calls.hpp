@@ -25,16 +25,19 @@ using threadcomm::Rank;
 // ---- errors
 
 // Not overloads: in some MPIs all handles are numbers of one type.
-inline int report_on_window(MPI_Win win, int code) noexcept {
+inline int report_on_window(MPI_Win win, int code, const char* call = __builtin_FUNCTION()) noexcept {
+  name_if_fatal_on_window(win, code, call);
   PMPI_Win_call_errhandler(win, code);
   return code;
 }
-inline int report_on_file(MPI_File file, int code) noexcept {
+inline int report_on_file(MPI_File file, int code, const char* call = __builtin_FUNCTION()) noexcept {
+  name_if_fatal_on_file(file, code, call);
   PMPI_File_call_errhandler(file, code);
   return code;
 }
 #if MPI_VERSION >= 4
-inline int report_on_session(MPI_Session session, int code) noexcept {
+inline int report_on_session(MPI_Session session, int code, const char* call = __builtin_FUNCTION()) noexcept {
+  name_if_fatal_on_session(session, code, call);
   PMPI_Session_call_errhandler(session, code);
   return code;
 }
@@ -69,18 +72,21 @@ inline int counting_windows(int more, int error) noexcept {
 
 template <class Make>
 [[gnu::noinline]] int run_by_threads(MPI_Comm comm, Communicator& c, p2p::Call call, Make make) noexcept {
-  return on_returning(comm, [&] {
+  const auto body = [&] {
     Rank& rank = threadcomm::rank_of(c);
     return threadcomm::run(rank, call, make(rank));
-  });
+  };
+  return on_returning(comm, body, call.name);
 }
 
 template <class Make>
-[[gnu::noinline]] int start_by_threads(MPI_Comm comm, Communicator& c, MPI_Request* request, Make make) noexcept {
-  return on(comm, [&] {
+[[gnu::noinline]] int start_by_threads(MPI_Comm comm, Communicator& c, MPI_Request* request, Make make,
+                                       const char* call = __builtin_FUNCTION()) noexcept {
+  const auto body = [&] {
     Rank& rank = threadcomm::rank_of(c);
     *request = handle_of(threadcomm::start(rank, make(rank)));
-  });
+  };
+  return on(comm, body, call);
 }
 
 }  // namespace plait::mpi

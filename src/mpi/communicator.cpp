@@ -39,15 +39,16 @@ void duplicate_later(const Communicator& c, const p2p::StartNative& start, MPI_C
   *request = handle_of(p2p::start_duplicate(c, start, newcomm));
 }
 
-int release(MPI_Comm* comm, int (*native)(MPI_Comm*)) {
+int release(MPI_Comm* comm, int (*native)(MPI_Comm*), const char* call = __builtin_FUNCTION()) {
   Communicator* const c = comm ? p2p::find_communicator(*comm) : nullptr;
   if (c && threadcomm::is_threadcomm(*c)) {
-    return on(*comm, [&] {
+    const auto body = [&] {
       threadcomm::Rank& rank = threadcomm::rank_of(*c);
       threadcomm::delete_attributes(rank);
       threadcomm::free_rank(rank);
       *comm = MPI_COMM_NULL;
-    });
+    };
+    return on(*comm, body, call);
   }
   if (c) p2p::destroy_communicator(*c);
   return blocking([&] { return native(comm); });

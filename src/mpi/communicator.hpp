@@ -12,35 +12,41 @@
 namespace plait::mpi {
 
 /// Tells the communicator's error handler; that of calls without one for MPI_COMM_NULL.
-inline int report_on(MPI_Comm comm, int code) noexcept {
-  if (code != MPI_SUCCESS) [[unlikely]]
-    PMPI_Comm_call_errhandler(comm == MPI_COMM_NULL ? default_comm() : comm, code);
+inline int report_on(MPI_Comm comm, int code, const char* call = __builtin_FUNCTION()) noexcept {
+  if (code == MPI_SUCCESS) [[likely]]
+    return code;
+  if (comm == MPI_COMM_NULL) return report(code, call);
+  name_if_fatal(comm, true, code, call);
+  PMPI_Comm_call_errhandler(comm, code);
   return code;
 }
 /// A communicator by its number, which is 0 for none.
 inline MPI_Comm comm_of(std::uint64_t number) noexcept { return number ? p2p::from_bits<MPI_Comm>(number) : MPI_COMM_NULL; }
-inline int report_on(std::uint64_t comm, int code) noexcept { return report_on(comm_of(comm), code); }
+inline int report_on(std::uint64_t comm, int code, const char* call = __builtin_FUNCTION()) noexcept {
+  return report_on(comm_of(comm), code, call);
+}
 
 /// Runs a body that returns an error; what it throws becomes one.
 template <class Body>
-int on_returning(MPI_Comm comm, Body body) noexcept {
+int on_returning(MPI_Comm comm, Body body, const char* call = __builtin_FUNCTION()) noexcept {
   try {
-    return report_on(comm, body());
+    return report_on(comm, body(), call);
   } catch (const MPIError& error) {
-    return error.reported ? error.code : report_on(comm, error.code);
+    return error.reported ? error.code : report_on(comm, error.code, call);
   } catch (const std::bad_alloc&) {
-    return report_on(comm, MPI_ERR_NO_MEM);
+    return report_on(comm, MPI_ERR_NO_MEM, call);
   } catch (...) {
-    return report_on(comm, MPI_ERR_INTERN);
+    return report_on(comm, MPI_ERR_INTERN, call);
   }
 }
 
 template <class Body>
-int on(MPI_Comm comm, Body body) noexcept {
-  return on_returning(comm, [&] {
+int on(MPI_Comm comm, Body body, const char* call = __builtin_FUNCTION()) noexcept {
+  const auto run = [&] {
     body();
     return MPI_SUCCESS;
-  });
+  };
+  return on_returning(comm, run, call);
 }
 
 /// A handle for a matched message; that of MPI_PROC_NULL is the MPI's own.

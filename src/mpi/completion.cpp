@@ -22,9 +22,9 @@ int retire(Request& r, MPI_Request* handle, MPI_Status* status) noexcept {
 }
 
 /// The same in a call on one request, which tells the error handler.
-int retire_alone(Request& r, MPI_Request* handle, MPI_Status* status) noexcept {
+int retire_alone(Request& r, MPI_Request* handle, MPI_Status* status, const char* call) noexcept {
   const std::uint64_t comm = r.kind->communicator(r);
-  return report_on(comm, retire(r, handle, status));
+  return report_on(comm, retire(r, handle, status), call);
 }
 
 /// What a call on many requests returns, and for one of plait's whether the handler has to be told.
@@ -39,7 +39,9 @@ struct Outcome {
     failed = true;
     comm = its_comm;
   }
-  int end() const noexcept { return native != MPI_SUCCESS ? native : failed ? report_on(comm, MPI_ERR_IN_STATUS) : MPI_SUCCESS; }
+  int end(const char* call) const noexcept {
+    return native != MPI_SUCCESS ? native : failed ? report_on(comm, MPI_ERR_IN_STATUS, call) : MPI_SUCCESS;
+  }
 };
 
 int class_of(int code) noexcept {
@@ -89,7 +91,7 @@ int wait_one(MPI_Request* request, MPI_Status* status, const void* caller) {
     const bool stays = o->persistent;
     const int error = p2p::wait(*o, one(status), {"MPI_Wait", caller});
     if (!stays) *request = MPI_REQUEST_NULL;
-    return report_on(comm, error);
+    return report_on(comm, error, "MPI_Wait");
   }
   if (!advance(*r)) {
     Single pending(*r);
@@ -98,14 +100,14 @@ int wait_one(MPI_Request* request, MPI_Status* status, const void* caller) {
     do waiting.pause(ended);
     while (!ended());
   }
-  return retire_alone(*r, request, one(status));
+  return retire_alone(*r, request, one(status), "MPI_Wait");
 }
 
 int test_one(MPI_Request* request, int* flag, MPI_Status* status) {
   Request& r = *ours(*request);
   require(r.kind, MPI_ERR_REQUEST);
   *flag = advance(r);
-  if (*flag) return retire_alone(r, request, one(status));
+  if (*flag) return retire_alone(r, request, one(status), "MPI_Test");
   move_rest();
   return MPI_SUCCESS;
 }
@@ -114,7 +116,7 @@ int get_status_one(MPI_Request request, int* flag, MPI_Status* status) {
   Request& r = *ours(request);
   require(r.kind, MPI_ERR_REQUEST);
   *flag = advance(r);
-  if (*flag) return report_on(r.kind->communicator(r), r.kind->peek(r, one(status)));
+  if (*flag) return report_on(r.kind->communicator(r), r.kind->peek(r, one(status)), "MPI_Request_get_status");
   move_rest();
   return MPI_SUCCESS;
 }
@@ -184,7 +186,7 @@ int wait_messages(int count, MPI_Request* requests, MPI_Status* statuses, const 
 int wait_all(int count, MPI_Request* requests, MPI_Status* statuses, const void* caller) {
   Outcome outcome;
   if (const int done = wait_messages(count, requests, statuses, caller, outcome)) {
-    if (done == count) return outcome.end();
+    if (done == count) return outcome.end("MPI_Waitall");
     count -= done;
     requests += done;
     statuses = rest(statuses, done);
@@ -235,7 +237,7 @@ int wait_all(int count, MPI_Request* requests, MPI_Status* statuses, const void*
       waiting.pause([&] { return round() || over(); });
     }
   }
-  return outcome.end();
+  return outcome.end("MPI_Waitall");
 }
 
 int test_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
@@ -258,20 +260,20 @@ int test_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) 
   }
   empty_inactive(batch, count, requests, statuses);
   for (const auto& [request, index] : batch.left) retire_into(*request, &requests[index], at(statuses, index), outcome);
-  return outcome.end();
+  return outcome.end("MPI_Testall");
 }
 
 // ---- any
 
 /// One round. True when the call is over, with its error in `error`.
-bool any_round(Batch& batch, MPI_Request* requests, int* index, MPI_Status* status, int& error) {
+bool any_round(Batch& batch, MPI_Request* requests, int* index, MPI_Status* status, int& error, const char* call) {
   Round round;
   for (std::size_t at = 0; at < batch.left.size(); ++at) {
     const auto [request, i] = batch.left[at];
     if (!advance(*request, round)) continue;
     batch.drop(at);
     *index = i;
-    error = retire_alone(*request, &requests[i], one(status));
+    error = retire_alone(*request, &requests[i], one(status), call);
     return true;
   }
   if (batch.their.empty() && !batch.left.empty()) return false;
@@ -298,7 +300,7 @@ int wait_any(int count, MPI_Request* requests, int* index, MPI_Status* status, c
   Waiting waiting(batch, "MPI_Waitany", caller, count);
   int error = MPI_SUCCESS;
   bool over = false;
-  const auto round = [&] { return over = over || any_round(batch, requests, index, status, error); };
+  const auto round = [&] { return over = over || any_round(batch, requests, index, status, error, "MPI_Waitany"); };
   while (!round()) waiting.pause(round);
   return error;
 }
@@ -306,7 +308,7 @@ int wait_any(int count, MPI_Request* requests, int* index, MPI_Status* status, c
 int test_any(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
   Batch batch(count, requests, false);
   int error = MPI_SUCCESS;
-  *flag = any_round(batch, requests, index, status, error);
+  *flag = any_round(batch, requests, index, status, error, "MPI_Testany");
   if (!*flag) {
     *index = MPI_UNDEFINED;
     move_rest();
@@ -357,7 +359,7 @@ int wait_some(int count, MPI_Request* requests, int* outcount, int* indices, MPI
     return over = *outcount != 0 || outcome.native != MPI_SUCCESS;
   };
   while (!round()) waiting.pause(round);
-  return outcome.end();
+  return outcome.end("MPI_Waitsome");
 }
 
 int test_some(int count, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses) {
@@ -365,12 +367,12 @@ int test_some(int count, MPI_Request* requests, int* outcount, int* indices, MPI
   Outcome outcome;
   some_round(batch, requests, outcount, indices, statuses, outcome);
   if (*outcount == 0) move_rest();
-  return outcome.end();
+  return outcome.end("MPI_Testsome");
 }
 
-int start_one(Request& r) {
+int start_one(Request& r, const char* call) {
   require(r.kind && r.kind->start, MPI_ERR_REQUEST);
-  return report_on(r.kind->communicator(r), r.kind->start(r));
+  return report_on(r.kind->communicator(r), r.kind->start(r), call);
 }
 
 }  // namespace
@@ -443,7 +445,7 @@ extern "C" int MPI_Request_free(MPI_Request* request) {
     const int error = r.kind->free(r);
     // What may not be freed yet stays; one that ended with an error is gone.
     if (error == MPI_SUCCESS || !r.kind || !r.active) *request = MPI_REQUEST_NULL;
-    return plait::mpi::report_on(comm, error);
+    return plait::mpi::report_on(comm, error, "MPI_Request_free");
   });
 }
 
@@ -453,13 +455,13 @@ extern "C" int MPI_Cancel(MPI_Request* request) {
     plait::Request& r = *plait::mpi::ours(*request);
     plait::require(r.kind, MPI_ERR_REQUEST);
     const std::uint64_t comm = r.kind->communicator(r);
-    return plait::mpi::report_on(comm, r.kind->cancel(r));
+    return plait::mpi::report_on(comm, r.kind->cancel(r), "MPI_Cancel");
   });
 }
 
 extern "C" int MPI_Start(MPI_Request* request) {
   if (!is_ours(request)) return gated([&] { return PMPI_Start(request); });
-  return returning([&] { return plait::mpi::start_one(*plait::mpi::ours(*request)); });
+  return returning([&] { return plait::mpi::start_one(*plait::mpi::ours(*request), "MPI_Start"); });
 }
 
 extern "C" int MPI_Startall(int count, MPI_Request requests[]) {
@@ -468,7 +470,7 @@ extern "C" int MPI_Startall(int count, MPI_Request requests[]) {
     int error = MPI_SUCCESS;
     for (int i = 0; i < count && error == MPI_SUCCESS; ++i) {
       plait::Request* const r = plait::mpi::ours(requests[i]);
-      error = r ? plait::mpi::start_one(*r) : gated([&] { return PMPI_Start(&requests[i]); });
+      error = r ? plait::mpi::start_one(*r, "MPI_Startall") : gated([&] { return PMPI_Start(&requests[i]); });
     }
     return error;
   });

@@ -25,9 +25,9 @@ inline bool advance(Request& r) noexcept {
 
 /// Runs a body that returns an error it has reported; what it throws becomes one.
 template <class Body>
-int returning(Body body) noexcept {
+int returning(Body body, const char* call = __builtin_FUNCTION()) noexcept {
   int code = MPI_SUCCESS;
-  const int thrown = guarded([&] { code = body(); });
+  const int thrown = guarded([&] { code = body(); }, call);
   return thrown != MPI_SUCCESS ? thrown : code;
 }
 

@@ -16,7 +16,9 @@ void peek_into(Request& r, MPI_Status* statuses, int i, bool& failed) {
   failed |= error != MPI_SUCCESS;
 }
 
-int end(int native, bool failed) noexcept { return native != MPI_SUCCESS ? native : failed ? report(MPI_ERR_IN_STATUS) : MPI_SUCCESS; }
+int end(int native, bool failed, const char* call) noexcept {
+  return native != MPI_SUCCESS ? native : failed ? report(MPI_ERR_IN_STATUS, call) : MPI_SUCCESS;
+}
 
 int get_all(int count, LookedAt* requests, int* flag, MPI_Status* statuses) {
   Batch batch(count, requests, statuses != MPI_STATUSES_IGNORE);
@@ -35,7 +37,7 @@ int get_all(int count, LookedAt* requests, int* flag, MPI_Status* statuses) {
   for (int i = 0; i < batch.native_count() && statuses != MPI_STATUSES_IGNORE; ++i) {
     statuses[batch.place(i)] = batch.native_statuses()[i];
   }
-  return end(native, failed);
+  return end(native, failed, "MPI_Request_get_status_all");
 }
 
 int get_any(int count, LookedAt* requests, int* index, int* flag, MPI_Status* status) {
@@ -47,7 +49,7 @@ int get_any(int count, LookedAt* requests, int* index, int* flag, MPI_Status* st
     if (!advance(*request, round)) continue;
     *index = i;
     *flag = 1;
-    return report(request->kind->peek(*request, status == MPI_STATUS_IGNORE ? nullptr : status));
+    return report(request->kind->peek(*request, status == MPI_STATUS_IGNORE ? nullptr : status), "MPI_Request_get_status_any");
   }
   if (batch.their.empty()) return MPI_SUCCESS;
   MPI_Status found;
@@ -75,7 +77,7 @@ int get_some(int count, LookedAt* requests, int* outcount, int* indices, MPI_Sta
     peek_into(*request, statuses, *outcount, failed);
     indices[(*outcount)++] = index;
   }
-  if (batch.their.empty()) return end(MPI_SUCCESS, failed);
+  if (batch.their.empty()) return end(MPI_SUCCESS, failed, "MPI_Request_get_status_some");
   int n = 0;
   const int native = gated([&] {
     return PMPI_Request_get_status_some(batch.native_count(), batch.their.data(), &n, batch.native_indices(), batch.native_statuses());
@@ -84,7 +86,7 @@ int get_some(int count, LookedAt* requests, int* outcount, int* indices, MPI_Sta
     if (statuses != MPI_STATUSES_IGNORE) statuses[*outcount] = batch.native_statuses()[i];
     indices[(*outcount)++] = batch.place(batch.native_indices()[i]);
   }
-  return end(native, failed);
+  return end(native, failed, "MPI_Request_get_status_some");
 }
 
 }  // namespace

@@ -21,7 +21,9 @@ namespace plait::mpi {
 }
 
 /// What thread communicators do not have: tells the error handler of one. MPI_SUCCESS for others.
-inline int refused(MPI_Comm comm) noexcept { return threads(comm) ? report_on(comm, MPI_ERR_UNSUPPORTED_OPERATION) : MPI_SUCCESS; }
+inline int refused(MPI_Comm comm, const char* call = __builtin_FUNCTION()) noexcept {
+  return threads(comm) ? report_on(comm, MPI_ERR_UNSUPPORTED_OPERATION, call) : MPI_SUCCESS;
+}
 
 /// For ranks that are in none of those that were made: MPI_COMM_NULL.
 inline MPI_Comm handle_of(const threadcomm::Rank* rank) noexcept { return rank ? rank->handle : MPI_COMM_NULL; }
