@@ -33,6 +33,12 @@ struct alignas(64) Cell {
   static constexpr std::size_t kSmall = 40;
   static constexpr std::uint32_t kPlaced = std::uint32_t{1} << 31;
 
+  /// A piece that is placed, of a message of such a length: so large that telling of it is little, and that all pieces find a cell even
+  /// if the receiver does not come; but not so large that `units` cannot say it.
+  static constexpr std::uint64_t placed_piece(std::uint64_t length) noexcept {
+    return std::clamp<std::uint64_t>(length / 16, 32768, std::uint64_t{1} << 30);
+  }
+
   std::atomic<std::uint64_t> turn;  ///< the ticket plus one, once the rest is there; tickets are not used twice
   std::uint64_t begin;              ///< in the message
   std::uint32_t round;
@@ -40,6 +46,7 @@ struct alignas(64) Cell {
   std::byte small[kSmall];  ///< the bytes, if they are few
 };
 static_assert(sizeof(Cell) == 64);
+static_assert(Cell::placed_piece(UINT64_MAX) < Cell::kPlaced);
 
 /// The size of what follows the ChannelMemory.
 struct Shape {

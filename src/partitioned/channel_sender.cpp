@@ -62,10 +62,6 @@ void clear(ChannelMemory& m, const Shape& shape) noexcept {
 
 /// Fewer bytes go through the cell, where the receiver finds them along with it.
 constexpr std::uint64_t kLeastPlaced = 2048;
-/// A piece that is placed: so large that telling of it is little, and that all pieces of a message find a cell even if the
-/// receiver does not come.
-std::uint64_t placed_piece(std::uint64_t length) noexcept { return std::max<std::uint64_t>(32768, length / 16); }
-
 }  // namespace
 
 ChannelSender::ChannelSender(const lane::Memory& memory, std::uint32_t groups)
@@ -181,7 +177,7 @@ void ChannelSender::send(std::uint64_t begin, std::uint64_t end) noexcept {
     return;
   }
   const bool placing = end - begin >= kLeastPlaced && places();
-  const std::uint64_t piece = placing ? placed_piece(length_) : shared_->shape.room_bytes;
+  const std::uint64_t piece = placing ? Cell::placed_piece(length_) : shared_->shape.room_bytes;
   while (begin < end) {
     const std::uint64_t ticket = take_ticket(placing);
     if (ticket != kNone) [[likely]] {
@@ -247,7 +243,7 @@ bool ChannelSender::push_opened() noexcept {
   bool moved = false;
   if (!meet() || shared_->direct) return moved;
   const bool placing = places();
-  const std::uint64_t piece = placing ? placed_piece(length_) : shared_->shape.room_bytes;
+  const std::uint64_t piece = placing ? Cell::placed_piece(length_) : shared_->shape.room_bytes;
   for (std::uint32_t group = 0; is_opened(next_opened_, group);) {
     if ((shared_->claims(group).load(std::memory_order_relaxed) & ChannelMemory::kPosition) == group_end(group)) {
       ++next_opened_;

@@ -56,43 +56,47 @@ void NetSender::ready(std::uint64_t begin, std::uint64_t end) noexcept {
     begin += n;
     // release: our bytes; acquire: the other threads', if we are the last.
     if (chunks_[k].left.fetch_sub(n, std::memory_order_acq_rel) != n) continue;
-    // release: what we have acquired, for the one that sends if we may not now.
-    chunks_[k].state.store(kReady, std::memory_order_release);
-    static_cast<void>(start(k));
+    // Until its state changes the chunk is this thread's. Then the round may end, and with the last chunk this object.
+    if (const MpiTryLock lock; lock) {
+      start(k);
+    } else {
+      // release: what we have acquired, for the one that sends.
+      chunks_[k].state.store(kReady, std::memory_order_release);
+    }
   }
 }
 
-/// Hands a chunk to the MPI if that lets us in; true if it did.
-bool NetSender::start(std::uint32_t k) noexcept {
+/// Hands a chunk that is complete to the MPI, which lets us in.
+void NetSender::start(std::uint32_t k) noexcept {
   Chunk& c = chunks_[k];
-  State ready = kReady;
+  const std::uint64_t begin = cut_.begin(k);
+  const std::uint64_t end = std::min(cut_.end(k), memory_.bytes);
+  const std::byte* from = memory_.at + begin;
+  if (c.packed) {
+    if (end > begin) lane::pack(memory_, begin, c.packed.get(), end - begin);
+    from = c.packed.get();
+  }
+  must_work(
+      PMPI_Isend(from, static_cast<int>(end - begin), MPI_BYTE, route_.process, route_.tag + static_cast<int>(k), route_.comm, &c.request));
+  // release: the request. The last that is done with the chunk here.
+  c.state.store(kUnderWay, std::memory_order_release);
+}
+
+/// One that could not be handed over when it was ready; true if it has been now.
+bool NetSender::start_late(std::uint32_t k) noexcept {
   const MpiTryLock lock;
   if (!lock) return false;
-  // acquire: the bytes.
-  const bool mine = c.state.compare_exchange_strong(ready, kStarting, std::memory_order_acquire, std::memory_order_relaxed);
-  if (mine) {
-    const std::uint64_t begin = cut_.begin(k);
-    const std::uint64_t end = std::min(cut_.end(k), memory_.bytes);
-    const std::byte* from = memory_.at + begin;
-    if (c.packed) {
-      if (end > begin) lane::pack(memory_, begin, c.packed.get(), end - begin);
-      from = c.packed.get();
-    }
-    must_work(PMPI_Isend(from, static_cast<int>(end - begin), MPI_BYTE, route_.process, route_.tag + static_cast<int>(k), route_.comm,
-                         &c.request));
-    // release: the request.
-    c.state.store(kUnderWay, std::memory_order_release);
-  }
-  return mine;
+  start(k);
+  return true;
 }
 
 bool NetSender::step() noexcept {
   bool moved = false;
   for (std::uint32_t k = 0; k < cut_.chunks(); ++k) {
     Chunk& c = chunks_[k];
-    // acquire: the request.
+    // acquire: the request, or the bytes.
     const State state = c.state.load(std::memory_order_acquire);
-    if (state == kReady) moved |= start(k);
+    if (state == kReady) moved |= start_late(k);
     if (state != kUnderWay || !has_ended(c.request)) continue;
     c.state.store(kSent, std::memory_order_relaxed);
     sent_.fetch_add(1, std::memory_order_release);

@@ -39,14 +39,15 @@ class NetSender {
 
   /// A new round.
   void begin() noexcept;
-  /// Units [begin, end) may be sent; each is said once a round.
+  /// Units [begin, end) may be sent; each is said once a round. The last of these calls may end the round, and another thread then
+  /// this object while the call returns.
   void ready(std::uint64_t begin, std::uint64_t end) noexcept;
   /// Sends what could not be sent at once, and asks the MPI what has been; true if something moved.
   bool step() noexcept;
   [[nodiscard]] bool done() const noexcept { return sent_.load(std::memory_order_acquire) == cut_.chunks(); }
 
  private:
-  enum State : std::uint8_t { kFilling, kReady, kStarting, kUnderWay, kSent };
+  enum State : std::uint8_t { kFilling, kReady, kUnderWay, kSent };
   struct Chunk {
     std::atomic<std::uint64_t> left{0};  ///< units that are not ready
     std::atomic<State> state{kSent};
@@ -54,7 +55,8 @@ class NetSender {
     std::unique_ptr<std::byte[]> packed;  ///< where the buffer is not contiguous
   };
 
-  bool start(std::uint32_t k) noexcept;
+  void start(std::uint32_t k) noexcept;
+  [[nodiscard]] bool start_late(std::uint32_t k) noexcept;
 
   const lane::Memory& memory_;
   Cut cut_;
