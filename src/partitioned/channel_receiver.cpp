@@ -30,7 +30,7 @@ ChannelReceiver::ChannelReceiver(const Source& source, ChannelMemory& shared) no
 
 bool ChannelReceiver::same_process() const noexcept { return source_.region.id() == lane::Node::get().region_id(); }
 
-void ChannelReceiver::meet(const lane::Memory& to, std::uint64_t part_bytes, bool direct) {
+void ChannelReceiver::match(const lane::Memory& to, std::uint64_t part_bytes, bool direct) {
   to_ = &to;
   shared_->part_bytes = part_bytes;
   shared_->receiver = lane::Node::get().region().name();

@@ -28,9 +28,9 @@ class ChannelReceiver {
   ChannelReceiver& operator=(const ChannelReceiver&) = delete;
 
   /// Tells the sender of a receiver whose partitions have so many bytes. `direct`: that of the same process may be read.
-  void meet(const lane::Memory& to, std::uint64_t part_bytes, bool direct);
+  void match(const lane::Memory& to, std::uint64_t part_bytes, bool direct);
   /// The receiver has gone; there may be another one.
-  void part() noexcept { shared_->state.store(ChannelMemory::kOffered, std::memory_order_release); }
+  void unmatch() noexcept { shared_->state.store(ChannelMemory::kOffered, std::memory_order_release); }
   /// For good.
   void leave() noexcept { shared_->state.store(ChannelMemory::kLeft, std::memory_order_release); }
 

@@ -11,7 +11,7 @@ void ControlChannel::open(MPI_Comm comm, std::uint64_t node, bool needed) {
   int size = 0;
   check(PMPI_Comm_size(comm, &size));
   node_ = node;
-  Card mine;
+  QueuePlace mine;
   mine.node = node;
   try {
     if (needed) {
@@ -22,29 +22,29 @@ void ControlChannel::open(MPI_Comm comm, std::uint64_t node, bool needed) {
     }
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): without shared memory the others use the MPI
   }
-  cards_.resize(static_cast<std::size_t>(size));
+  places_.resize(static_cast<std::size_t>(size));
   const int bytes = static_cast<int>(sizeof mine);
-  check(PMPI_Allgather(&mine, bytes, MPI_BYTE, cards_.data(), bytes, MPI_BYTE, comm));
-  if (std::ranges::none_of(cards_, [](const Card& c) { return c.region.file >= 0; })) cards_.clear();
-  ways_.resize(cards_.size());
+  check(PMPI_Allgather(&mine, bytes, MPI_BYTE, places_.data(), bytes, MPI_BYTE, comm));
+  if (std::ranges::none_of(places_, [](const QueuePlace& p) { return p.region.file >= 0; })) places_.clear();
+  peers_.resize(places_.size());
 }
 
 bool ControlChannel::reaches(int process) noexcept {
   const auto p = static_cast<std::size_t>(process);
-  if (p >= cards_.size()) return false;
-  Way& way = ways_[p];
-  if (way.known) return way.to != nullptr;
-  way.known = true;
-  const Card& card = cards_[p];
-  if (card.region.file < 0 || card.node != node_ || !lane::Node::get().attach(card.region)) return false;
-  way.to = static_cast<ControlQueue<ControlMessage>*>(lane::Node::get().at({card.region.id(), card.offset}));
+  if (p >= places_.size()) return false;
+  Peer& peer = peers_[p];
+  if (peer.known) return peer.to != nullptr;
+  peer.known = true;
+  const QueuePlace& place = places_[p];
+  if (place.region.file < 0 || place.node != node_ || !lane::Node::get().attach(place.region)) return false;
+  peer.to = static_cast<ControlQueue<ControlMessage>*>(lane::Node::get().at({place.region.id(), place.offset}));
   return true;
 }
 
-bool ControlChannel::put(const ControlMessage& note, int process) noexcept {
-  return ways_[static_cast<std::size_t>(process)].to->put(note);
+bool ControlChannel::put(const ControlMessage& message, int process) noexcept {
+  return peers_[static_cast<std::size_t>(process)].to->put(message);
 }
 
-bool ControlChannel::take(ControlMessage& note) noexcept { return own_ && own_->take(taken_, note); }
+bool ControlChannel::take(ControlMessage& message) noexcept { return own_ && own_->take(taken_, message); }
 
 }  // namespace plait::partitioned

@@ -19,27 +19,27 @@ class ControlChannel {
   /// Collective over `comm`, whose ranks are the processes. `node` tells nodes apart; `needed`: the others shall write to this process
   /// so, which need not be alike in all. Throws MPIError, std::bad_alloc.
   void open(MPI_Comm comm, std::uint64_t node, bool needed);
-  /// Is there a way to this one? Always the same answer.
+  /// Can this one be reached? Always the same answer.
   [[nodiscard]] bool reaches(int process) noexcept;
   /// To one that is reached. False where there is no room now.
-  [[nodiscard]] bool put(const ControlMessage& note, int process) noexcept;
-  [[nodiscard]] bool take(ControlMessage& note) noexcept;
+  [[nodiscard]] bool put(const ControlMessage& message, int process) noexcept;
+  [[nodiscard]] bool take(ControlMessage& message) noexcept;
 
  private:
-  /// Where a process has its mailbox.
-  struct Card {
+  /// Where a process has its queue.
+  struct QueuePlace {
     RegionName region;  ///< without a file: it has none
     std::uint64_t offset = 0;
     std::uint64_t node = 0;
   };
-  struct Way {
+  struct Peer {
     bool known = false;
     ControlQueue<ControlMessage>* to = nullptr;
   };
 
   std::uint64_t node_ = 0;
-  std::vector<Card> cards_;
-  std::vector<Way> ways_;
+  std::vector<QueuePlace> places_;
+  std::vector<Peer> peers_;
   ControlQueue<ControlMessage>* own_ = nullptr;
   std::uint64_t taken_ = 0;
 };

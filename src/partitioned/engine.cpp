@@ -15,7 +15,7 @@ using transport::must_work;
 namespace {
 
 /// Notes have the first tag, chunks those behind it.
-constexpr int kNoteTag = 0;
+constexpr int kControlTag = 0;
 constexpr int kFirstChunkTag = 1;
 /// Between nodes, unless the program says otherwise: a message this large takes TCP about as long as ten small ones do.
 constexpr std::uint64_t kChunk = std::uint64_t{128} << 10;
@@ -57,22 +57,22 @@ void Engine::add(std::unique_ptr<Sender> sender) {
     return;
   }
   const Side& side = sender->side();
-  ControlMessage note;
-  note.number = sender->number = next_number_++;
-  note.from = process_;
-  note.tag = side.tag;
-  note.comm = side.name->id;
-  note.node = node_;
-  note.chunk = side.chunk;
-  note.source.region = lane::Node::get().region().name();
-  note.source.offset = sender->outlet()->address().offset;
-  note.source.bytes = side.memory.bytes;
-  note.source.address = side.memory.layout ? 0 : reinterpret_cast<std::uint64_t>(side.memory.at);
-  if (!side.memory.layout) note.source.buffer = SharedHeap::get().find(side.memory.at, side.memory.bytes);
+  ControlMessage message;
+  message.number = sender->number = next_number_++;
+  message.from = process_;
+  message.tag = side.tag;
+  message.comm = side.comm_id->id;
+  message.node = node_;
+  message.chunk = side.chunk;
+  message.source.region = lane::Node::get().region().name();
+  message.source.offset = sender->channel()->address().offset;
+  message.source.bytes = side.memory.bytes;
+  message.source.address = side.memory.layout ? 0 : reinterpret_cast<std::uint64_t>(side.memory.at);
+  if (!side.memory.layout) message.source.buffer = SharedHeap::get().find(side.memory.at, side.memory.bytes);
   const int to = side.process;
-  senders_[note.number] = std::move(sender);
-  send(note, to);
-  static_cast<void>(exchange_notes());
+  senders_[message.number] = std::move(sender);
+  send(message, to);
+  static_cast<void>(exchange_messages());
 }
 
 void Engine::add(std::unique_ptr<Receiver> receiver) {
@@ -83,7 +83,7 @@ void Engine::add(std::unique_ptr<Receiver> receiver) {
   receivers_.push_back(std::move(receiver));
   if (made.side().nobody()) return;
   waiting_[made.key()].push_back(&made);
-  static_cast<void>(exchange_notes());
+  static_cast<void>(exchange_messages());
   match(made.key());
 }
 
@@ -93,20 +93,20 @@ void Engine::remove(Sender& sender) noexcept try {
   std::unique_ptr<Sender> owned = std::move(at->second);
   senders_.erase(at);
   if (owned->side().nobody()) return;
-  const bool left = owned->outlet()->left();  // or linked: nobody looks at the channel
+  const bool left = owned->channel()->left();  // or linked: nobody looks at the channel
   const bool withdrawn = !owned->started();
-  ControlMessage note;
-  note.kind = ControlMessage::Kind::withdraw;
-  note.number = owned->number;
-  note.from = process_;
-  note.tag = owned->side().tag;
-  note.comm = owned->side().name->id;
+  ControlMessage message;
+  message.kind = ControlMessage::Kind::withdraw;
+  message.number = owned->number;
+  message.from = process_;
+  message.tag = owned->side().tag;
+  message.comm = owned->side().comm_id->id;
   const int to = owned->side().process;
-  if (!left) gone_.push_back(std::move(owned));
+  if (!left) freed_.push_back(std::move(owned));
   if (!withdrawn) return;
   // Even if the receiver has answered: it waits for a message that will not come.
-  send(note, to);
-  static_cast<void>(exchange_notes());
+  send(message, to);
+  static_cast<void>(exchange_messages());
 } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): its memory stays
 }
 
@@ -125,7 +125,7 @@ void Engine::remove(Receiver& receiver) noexcept try {
   const bool untouched = !owned->started();
   std::unique_ptr<Offer> offer = untouched ? owned->unmatch() : nullptr;
   if (offer) {  // the next one gets it
-    if (offer->inlet) offer->inlet->part();
+    if (offer->channel) offer->channel->unmatch();
     offers_[key].push_front(std::move(offer));
     match(key);
   } else if (Offer* const last = owned->offer()) {
@@ -136,7 +136,7 @@ void Engine::remove(Receiver& receiver) noexcept try {
 
 /// Frees those whose receivers have left.
 void Engine::reap() noexcept {
-  std::erase_if(gone_, [](const auto& s) { return s->outlet()->left(); });
+  std::erase_if(freed_, [](const auto& s) { return s->channel()->left(); });
 }
 
 // ---- matching
@@ -149,29 +149,29 @@ void Engine::match(const Key& key) {
     receivers.pop_front();
     std::unique_ptr<Offer> offer = std::move(offers.front());
     offers.pop_front();
-    join(first, std::move(offer));
+    connect(first, std::move(offer));
   }
   if (receivers.empty()) waiting_.erase(key);
   if (offers.empty()) offers_.erase(key);
 }
 
-void Engine::join(Receiver& receiver, std::unique_ptr<Offer> offer) {
-  const ControlMessage& note = offer->note;
-  if (!offer->inlet && !offer->link && note.node == node_) offer->inlet = ChannelReceiver::attach(note.source);
-  if (!offer->inlet) {
-    const bool first = !offer->link;
-    const std::uint64_t asked = note.chunk ? note.chunk : receiver.side().chunk ? receiver.side().chunk : kChunk;
-    const Cut cut = first ? Cut::of(note.source.bytes, asked) : offer->link->cut();
-    const Route route = first ? Route{comm_, note.from, take_tags(cut.chunks())} : offer->link->route();
-    offer->link = std::make_unique<NetReceiver>(receiver.side().memory, note.source.bytes, cut, route);
+void Engine::connect(Receiver& receiver, std::unique_ptr<Offer> offer) {
+  const ControlMessage& message = offer->message;
+  if (!offer->channel && !offer->net && message.node == node_) offer->channel = ChannelReceiver::attach(message.source);
+  if (!offer->channel) {
+    const bool first = !offer->net;
+    const std::uint64_t asked = message.chunk ? message.chunk : receiver.side().chunk ? receiver.side().chunk : kChunk;
+    const Cut cut = first ? Cut::of(message.source.bytes, asked) : offer->net->cut();
+    const Route route = first ? Route{comm_, message.from, take_tags(cut.chunks())} : offer->net->route();
+    offer->net = std::make_unique<NetReceiver>(receiver.side().memory, message.source.bytes, cut, route);
     if (first) {
       ControlMessage answer;
       answer.kind = ControlMessage::Kind::answer;
-      answer.number = note.number;
+      answer.number = message.number;
       answer.from = process_;
       answer.tag = route.tag;
       answer.chunk = cut.chunk;
-      send(answer, note.from);
+      send(answer, message.from);
     }
   }
   receiver.match(std::move(offer));
@@ -194,36 +194,36 @@ int Engine::take_tags(std::uint32_t n) {
 
 /// Nobody looks at it any more.
 void Engine::end(Offer& offer) {
-  if (offer.inlet) offer.inlet->leave();
-  if (offer.link) free_tags_[offer.link->cut().chunks()].push_back(offer.link->route().tag);
+  if (offer.channel) offer.channel->leave();
+  if (offer.net) free_tags_[offer.net->cut().chunks()].push_back(offer.net->route().tag);
 }
 
-// ---- notes
+// ---- messages
 
 /// To be sent by the next exchange.
-void Engine::send(const ControlMessage& note, int to) {
+void Engine::send(const ControlMessage& message, int to) {
   if (to == process_) {
-    take(note);
+    take(message);
   } else {
-    unsent_.push_back({MPI_REQUEST_NULL, std::make_unique<ControlMessage>(note), to});
+    unsent_.push_back({MPI_REQUEST_NULL, std::make_unique<ControlMessage>(message), to});
     has_unsent_.store(true, std::memory_order_relaxed);
   }
 }
 
 /// Under the lock.
-bool Engine::exchange_notes() {
+bool Engine::exchange_messages() {
   if (!is_open()) return false;
-  const bool moved = exchange_by_post();
+  const bool moved = exchange_in_node();
   return exchange_by_mpi() || moved;
 }
 
-bool Engine::exchange_by_post() {
+bool Engine::exchange_in_node() {
   bool moved = false;
-  for (ControlMessage note; control_.take(note); moved = true) take(note);
+  for (ControlMessage message; control_.take(message); moved = true) take(message);
   std::vector<int> full;  // what goes to one process stays in order
   const auto sent = std::erase_if(unsent_, [&](const Sent& s) {
     if (!control_.reaches(s.to) || std::ranges::find(full, s.to) != full.end()) return false;
-    if (control_.put(*s.note, s.to)) return true;
+    if (control_.put(*s.message, s.to)) return true;
     full.push_back(s.to);
     return false;
   });
@@ -235,19 +235,19 @@ bool Engine::exchange_by_post() {
 bool Engine::exchange_by_mpi() {
   const MpiTryLock lock;
   if (!lock) return false;
-  std::vector<ControlMessage> notes;
+  std::vector<ControlMessage> messages;
   for (;;) {
     int flag = 0;
     MPI_Message message = MPI_MESSAGE_NULL;
     MPI_Status status;
-    must_work(PMPI_Improbe(MPI_ANY_SOURCE, kNoteTag, comm_, &flag, &message, &status));
+    must_work(PMPI_Improbe(MPI_ANY_SOURCE, kControlTag, comm_, &flag, &message, &status));
     if (!flag) break;
-    must_work(PMPI_Mrecv(&notes.emplace_back(), static_cast<int>(sizeof(ControlMessage)), MPI_BYTE, &message, MPI_STATUS_IGNORE));
+    must_work(PMPI_Mrecv(&messages.emplace_back(), static_cast<int>(sizeof(ControlMessage)), MPI_BYTE, &message, MPI_STATUS_IGNORE));
   }
-  for (const ControlMessage& note : notes) take(note);
+  for (const ControlMessage& message : messages) take(message);
   const auto sent = std::erase_if(unsent_, [&](Sent& s) {
     if (control_.reaches(s.to)) return false;
-    must_work(PMPI_Isend(s.note.get(), static_cast<int>(sizeof(ControlMessage)), MPI_BYTE, s.to, kNoteTag, comm_, &s.request));
+    must_work(PMPI_Isend(s.message.get(), static_cast<int>(sizeof(ControlMessage)), MPI_BYTE, s.to, kControlTag, comm_, &s.request));
     sent_.push_back(std::move(s));
     return true;
   });
@@ -257,38 +257,38 @@ bool Engine::exchange_by_mpi() {
     must_work(PMPI_Test(&s.request, &flag, MPI_STATUS_IGNORE));
     return flag != 0;
   });
-  return !notes.empty() || sent > 0;
+  return !messages.empty() || sent > 0;
 }
 
-void Engine::take(const ControlMessage& note) {
-  switch (note.kind) {
+void Engine::take(const ControlMessage& message) {
+  switch (message.kind) {
     case ControlMessage::Kind::offer:
-      take_offer(note);
+      take_offer(message);
       break;
     case ControlMessage::Kind::withdraw:
-      take_withdrawal(note);
+      take_withdrawal(message);
       break;
     case ControlMessage::Kind::answer:
-      take_answer(note);
+      take_answer(message);
       break;
-    case ControlMessage::Kind::gone:
-      for (const auto& s : gone_) {
-        if (s->number == note.number) s->outlet()->leave();
+    case ControlMessage::Kind::released:
+      for (const auto& s : freed_) {
+        if (s->number == message.number) s->channel()->leave();
       }
       break;
   }
 }
 
-void Engine::take_offer(const ControlMessage& note) {
+void Engine::take_offer(const ControlMessage& message) {
   auto offer = std::make_unique<Offer>();
-  offer->note = note;
-  offers_[note.key()].push_back(std::move(offer));
-  match(note.key());
+  offer->message = message;
+  offers_[message.key()].push_back(std::move(offer));
+  match(message.key());
 }
 
-void Engine::take_withdrawal(const ControlMessage& note) {
-  const auto is_it = [&](const Offer& o) { return o.note.number == note.number && o.note.key() == note.key(); };
-  const Key key = note.key();
+void Engine::take_withdrawal(const ControlMessage& message) {
+  const auto is_it = [&](const Offer& o) { return o.message.number == message.number && o.message.key() == message.key(); };
+  const Key key = message.key();
   std::unique_ptr<Offer> taken;
   Receiver* waits_again = nullptr;
   if (const auto found = offers_.find(key); found != offers_.end()) {
@@ -304,15 +304,15 @@ void Engine::take_withdrawal(const ControlMessage& note) {
     if (taken) waits_again = r.get();
   }
   if (taken) {
-    // The sender waits to be told, here or, on another node, by a note.
-    if (!taken->inlet && taken->note.node == node_) taken->inlet = ChannelReceiver::attach(taken->note.source);
+    // The sender waits to be told, here or, on another node, by a message.
+    if (!taken->channel && taken->message.node == node_) taken->channel = ChannelReceiver::attach(taken->message.source);
     end(*taken);
-    if (!taken->inlet) {
-      ControlMessage gone;
-      gone.kind = ControlMessage::Kind::gone;
-      gone.number = note.number;
-      gone.from = process_;
-      send(gone, note.from);
+    if (!taken->channel) {
+      ControlMessage released;
+      released.kind = ControlMessage::Kind::released;
+      released.number = message.number;
+      released.from = process_;
+      send(released, message.from);
     }
   }
   if (!waits_again) return;
@@ -321,19 +321,19 @@ void Engine::take_withdrawal(const ControlMessage& note) {
   match(key);
 }
 
-void Engine::take_answer(const ControlMessage& note) {
-  const auto at = senders_.find(note.number);
+void Engine::take_answer(const ControlMessage& message) {
+  const auto at = senders_.find(message.number);
   if (at == senders_.end()) return;  // it was freed
   const lane::Memory& memory = at->second->side().memory;
-  const Cut cut{std::max<std::uint64_t>(memory.bytes, 1), note.chunk};
-  at->second->link(std::make_unique<NetSender>(memory, cut, Route{comm_, note.from, note.tag}));
+  const Cut cut{std::max<std::uint64_t>(memory.bytes, 1), message.chunk};
+  at->second->go_by_net(std::make_unique<NetSender>(memory, cut, Route{comm_, message.from, message.tag}));
 }
 
 // ---- moving on
 
 bool Engine::exchange() noexcept try {
   const std::unique_lock guard(lock_, std::try_to_lock);
-  return guard && exchange_notes();
+  return guard && exchange_messages();
 } catch (const std::bad_alloc&) {
   fatal("no memory left for partitioned messages");
 }
@@ -351,7 +351,7 @@ bool Engine::try_progress() noexcept try {
     moved |= receiver->step();
     alone |= receiver->unsure();
   }
-  return (alone && exchange_notes()) || moved;
+  return (alone && exchange_messages()) || moved;
 } catch (const std::bad_alloc&) {
   fatal("no memory left for partitioned messages");
 }
@@ -360,7 +360,7 @@ void Engine::close() noexcept {
   if (!is_open()) return;
   const std::lock_guard guard(lock_);
   for (Sent& s : sent_) {
-    static_cast<void>(s.note.release());  // NOLINT(bugprone-unused-return-value): the MPI may still read it
+    static_cast<void>(s.message.release());  // NOLINT(bugprone-unused-return-value): the MPI may still read it
     PMPI_Request_free(&s.request);
   }
   sent_.clear();

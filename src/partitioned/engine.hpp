@@ -52,21 +52,21 @@ class Engine {
  private:
   struct Sent {
     MPI_Request request = MPI_REQUEST_NULL;
-    std::unique_ptr<ControlMessage> note;
+    std::unique_ptr<ControlMessage> message;
     int to = 0;
   };
 
   void begin_use() noexcept;
-  bool exchange_notes();
-  bool exchange_by_post();
+  bool exchange_messages();
+  bool exchange_in_node();
   bool exchange_by_mpi();
-  void send(const ControlMessage& note, int to);
-  void take(const ControlMessage& note);
-  void take_offer(const ControlMessage& note);
-  void take_withdrawal(const ControlMessage& note);
-  void take_answer(const ControlMessage& note);
+  void send(const ControlMessage& message, int to);
+  void take(const ControlMessage& message);
+  void take_offer(const ControlMessage& message);
+  void take_withdrawal(const ControlMessage& message);
+  void take_answer(const ControlMessage& message);
   void match(const Key& key);
-  void join(Receiver& receiver, std::unique_ptr<Offer> offer);
+  void connect(Receiver& receiver, std::unique_ptr<Offer> offer);
   void end(Offer& offer);
   void reap() noexcept;
   [[nodiscard]] int take_tags(std::uint32_t n);
@@ -84,7 +84,7 @@ class Engine {
   std::uint64_t next_order_ = 0;
   std::map<std::uint32_t, std::unique_ptr<Sender>> senders_;
   std::vector<std::unique_ptr<Receiver>> receivers_;
-  std::vector<std::unique_ptr<Sender>> gone_;  ///< freed, but their receivers may still look at the channel
+  std::vector<std::unique_ptr<Sender>> freed_;  ///< freed, but their receivers may still look at the channel
   std::map<Key, std::deque<Receiver*>> waiting_;
   std::map<Key, std::deque<std::unique_ptr<Offer>>> offers_;
   std::vector<Sent> unsent_, sent_;

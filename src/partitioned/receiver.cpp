@@ -22,17 +22,17 @@ void Receiver::start() {
 }
 
 void Receiver::begin() {
-  if (offer_->inlet) {
-    offer_->inlet->begin(round_);
+  if (offer_->channel) {
+    offer_->channel->begin(round_);
   } else {
-    offer_->link->begin();
+    offer_->net->begin();
   }
 }
 
 void Receiver::match(std::unique_ptr<Offer> offer) {
   const std::lock_guard guard(busy_);
-  if (offer->inlet) offer->inlet->meet(side_.memory, parts_.empty() ? 0 : part_bytes_, true);
-  units_ = std::max<std::uint64_t>(offer->note.source.bytes, 1);
+  if (offer->channel) offer->channel->match(side_.memory, parts_.empty() ? 0 : part_bytes_, true);
+  units_ = std::max<std::uint64_t>(offer->message.source.bytes, 1);
   offer_ = std::move(offer);
   matched_.store(true, std::memory_order_release);
   if (active_.load(std::memory_order_relaxed)) begin();
@@ -47,7 +47,7 @@ std::unique_ptr<Offer> Receiver::unmatch() noexcept {
 
 void Receiver::take(std::uint64_t begin, std::uint64_t units) noexcept {
   sure_.store(true, std::memory_order_relaxed);
-  const std::uint64_t end = std::min({begin + units, offer_->note.source.bytes, side_.memory.bytes});
+  const std::uint64_t end = std::min({begin + units, offer_->message.source.bytes, side_.memory.bytes});
   for (std::uint64_t at = begin; !parts_.empty() && at < end;) {
     const std::uint64_t part = at / part_bytes_;
     const std::uint64_t n = std::min(end, (part + 1) * part_bytes_) - at;
@@ -57,7 +57,7 @@ void Receiver::take(std::uint64_t begin, std::uint64_t units) noexcept {
   }
   received_ += units;
   if (received_ != units_) return;
-  if (offer_->inlet) offer_->inlet->end();
+  if (offer_->channel) offer_->channel->end();
   active_.store(false, std::memory_order_relaxed);
   // release: all of it.
   done_.store(true, std::memory_order_release);
@@ -68,9 +68,9 @@ bool Receiver::step() noexcept {
   if (!matched_.load(std::memory_order_relaxed) || !active_.load(std::memory_order_relaxed)) return false;
   const std::unique_lock guard(busy_, std::try_to_lock);
   if (!guard || !offer_ || !active_.load(std::memory_order_relaxed)) return false;
-  if (ChannelReceiver* const inlet = offer_->inlet.get()) {
-    const bool moved = inlet->take([this](std::uint64_t begin, std::uint64_t units) { take(begin, units); });
-    if (inlet->lost() && !done()) {
+  if (ChannelReceiver* const channel = offer_->channel.get()) {
+    const bool moved = channel->take([this](std::uint64_t begin, std::uint64_t units) { take(begin, units); });
+    if (channel->lost() && !done()) {
       active_.store(false, std::memory_order_relaxed);
       done_.store(true, std::memory_order_release);
     }
@@ -78,7 +78,7 @@ bool Receiver::step() noexcept {
   }
   bool moved = false;
   for (;;) {
-    const NetReceiver::Piece piece = offer_->link->step();
+    const NetReceiver::Piece piece = offer_->net->step();
     if (piece.units == 0) return moved;
     take(piece.begin, piece.units);
     moved = true;
@@ -98,15 +98,15 @@ void Receiver::set_polled(bool here) noexcept {
   } else {
     guard.lock();
   }
-  if (guard && offer_ && offer_->inlet) offer_->inlet->set_polled(here);
+  if (guard && offer_ && offer_->channel) offer_->channel->set_polled(here);
 }
 
-std::uint64_t Receiver::received() const noexcept { return offer_ ? std::min(offer_->note.source.bytes, side_.memory.bytes) : 0; }
+std::uint64_t Receiver::received() const noexcept { return offer_ ? std::min(offer_->message.source.bytes, side_.memory.bytes) : 0; }
 
 int Receiver::error() const noexcept {
   if (!offer_) return MPI_SUCCESS;
-  if (offer_->inlet && offer_->inlet->lost()) return MPI_ERR_OTHER;
-  return offer_->note.source.bytes > side_.memory.bytes ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+  if (offer_->channel && offer_->channel->lost()) return MPI_ERR_OTHER;
+  return offer_->message.source.bytes > side_.memory.bytes ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
 }
 
 }  // namespace plait::partitioned

@@ -19,7 +19,7 @@ struct ControlMessage {
     offer,     ///< to the receiver: there is a message
     withdraw,  ///< to the receiver: it was freed and never started
     answer,    ///< to the sender: the receiver is on another node, with this cut and tag
-    gone,      ///< to the sender: nobody looks at the message any more
+    released,  ///< to the sender: nobody looks at the message any more
   };
   Kind kind = Kind::offer;
   std::uint32_t number = 0;  ///< the sender's
@@ -35,9 +35,9 @@ struct ControlMessage {
 
 /// A message that is there, and the way it comes.
 struct Offer {
-  ControlMessage note;
-  std::unique_ptr<ChannelReceiver> inlet;
-  std::unique_ptr<NetReceiver> link;
+  ControlMessage message;
+  std::unique_ptr<ChannelReceiver> channel;
+  std::unique_ptr<NetReceiver> net;
 };
 
 class Receiver {
@@ -45,7 +45,7 @@ class Receiver {
   explicit Receiver(Side side);
 
   [[nodiscard]] const Side& side() const noexcept { return side_; }
-  [[nodiscard]] Key key() const noexcept { return {side_.name->id, side_.process, side_.tag}; }
+  [[nodiscard]] Key key() const noexcept { return {side_.comm_id->id, side_.process, side_.tag}; }
 
   void start();
   [[nodiscard]] bool started() const noexcept { return round_ > 0; }

@@ -130,7 +130,7 @@ int start(Request& r) {
 
 std::uint64_t communicator(const Request& r) {
   const Side& side = as(r).side();
-  return !side.name || side.name->freed.load(std::memory_order_relaxed) ? 0 : p2p::to_bits(side.comm);
+  return !side.comm_id || side.comm_id->freed.load(std::memory_order_relaxed) ? 0 : p2p::to_bits(side.comm);
 }
 
 void describe(const Request& r, std::string& text) {
@@ -189,7 +189,7 @@ Side side_of(const Arguments& a) {
   side.chunk = chunk_in(a.info);
   require(a.count >= 0, MPI_ERR_COUNT);
   side.memory = p2p::memory_of(a.buffer, a.count * a.partitions, a.type);
-  side.name = id_of(a.comm);
+  side.comm_id = id_of(a.comm);
   int inter = 0;
   int size = 0;
   check(PMPI_Comm_test_inter(a.comm, &inter));
@@ -197,7 +197,7 @@ Side side_of(const Arguments& a) {
   if (side.nobody()) return side;
   require(a.rank >= 0 && a.rank < size, MPI_ERR_RANK);
   require(a.buffer || a.type != MPI_BYTE || side.memory.bytes == 0, MPI_ERR_BUFFER);
-  require(Engine::get().is_open() && side.name, MPI_ERR_UNSUPPORTED_OPERATION);
+  require(Engine::get().is_open() && side.comm_id, MPI_ERR_UNSUPPORTED_OPERATION);
   p2p::GroupOf(a.comm).processes({&a.rank, 1}, {&side.process, 1});
   require(side.process != MPI_UNDEFINED, MPI_ERR_UNSUPPORTED_OPERATION);  // a process of another MPI_COMM_WORLD
   return side;

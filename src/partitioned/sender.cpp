@@ -46,7 +46,7 @@ Sender::Sender(Side side, std::optional<std::uint64_t> elements)
     groups = std::max<std::uint64_t>((side_.memory.bytes + granule_ - 1) / granule_, 1);
     added_ = std::vector<std::atomic<std::uint64_t>>(groups);
   }
-  if (!side_.nobody()) outlet_ = std::make_unique<ChannelSender>(side_.memory, static_cast<std::uint32_t>(groups));
+  if (!side_.nobody()) channel_ = std::make_unique<ChannelSender>(side_.memory, static_cast<std::uint32_t>(groups));
 }
 
 /// Partitions go together as far as no receiver's partition has to wait for another's bytes.
@@ -67,12 +67,12 @@ void Sender::begin() noexcept {
   for (auto& bytes : added_) bytes.store(0, std::memory_order_relaxed);
   if (elements_ % kWord != 0) bits_.back().store(mask_of(elements_ % kWord, kWord - 1), std::memory_order_relaxed);
   if (side_.nobody()) return;
-  if (linked()) {
-    owned_link_->begin();
-  } else if (!adds_ && outlet_->matched() && part_bytes_ > 0) {
-    group_ = group_for(outlet_->receiver_part());
+  if (between_nodes()) {
+    owned_net_->begin();
+  } else if (!adds_ && channel_->matched() && part_bytes_ > 0) {
+    group_ = group_for(channel_->receiver_part());
   }
-  outlet_->begin(round_, adds_ ? granule_ : group_ * part_bytes_);
+  channel_->begin(round_, adds_ ? granule_ : group_ * part_bytes_);
   if (side_.memory.bytes > 0) return;
   left_.store(elements_, std::memory_order_relaxed);
   if (elements_ == 0) complete(0, 1);
@@ -137,11 +137,11 @@ void Sender::count_down(std::uint64_t n) noexcept {
 
 void Sender::complete(std::uint64_t begin, std::uint64_t end) noexcept {
   if (side_.nobody()) return;
-  // acquire: the link as it was made. Where it comes this moment, the groups are opened and step() finds them.
-  if (NetSender* const link = link_.load(std::memory_order_acquire)) {
-    link->ready(begin, end);
+  // acquire: the NetSender as it was made. Where it comes this moment, the groups are opened and step() finds them.
+  if (NetSender* const net = net_.load(std::memory_order_acquire)) {
+    net->ready(begin, end);
   } else {
-    outlet_->send(begin, end);
+    channel_->send(begin, end);
   }
 }
 
@@ -216,27 +216,27 @@ bool Sender::step() noexcept {
   const std::unique_lock guard(busy_, std::try_to_lock);
   if (side_.nobody() || !guard) return false;
   bool moved = false;
-  if (NetSender* const link = link_.load(std::memory_order_acquire)) {
+  if (NetSender* const net = net_.load(std::memory_order_acquire)) {
     // What was ready before it was known.
-    for (std::uint64_t begin = 0, end = 0; outlet_->take_opened(begin, end); moved = true) link->ready(begin, end);
-    moved |= link->step();
+    for (std::uint64_t begin = 0, end = 0; channel_->take_opened(begin, end); moved = true) net->ready(begin, end);
+    moved |= net->step();
   } else {
-    moved = outlet_->push_opened();
+    moved = channel_->push_opened();
   }
   return moved;
 }
 
 bool Sender::done() const noexcept {
   if (side_.nobody()) return true;
-  const NetSender* const link = link_.load(std::memory_order_acquire);
-  return link ? link->done() : outlet_->done();
+  const NetSender* const net = net_.load(std::memory_order_acquire);
+  return net ? net->done() : channel_->done();
 }
 
-void Sender::link(std::unique_ptr<NetSender> link) noexcept {
-  link->begin();
-  owned_link_ = std::move(link);
-  outlet_->leave();  // nobody will look there
-  link_.store(owned_link_.get(), std::memory_order_release);
+void Sender::go_by_net(std::unique_ptr<NetSender> net) noexcept {
+  net->begin();
+  owned_net_ = std::move(net);
+  channel_->leave();  // nobody will look there
+  net_.store(owned_net_.get(), std::memory_order_release);
 }
 
 }  // namespace plait::partitioned

@@ -45,16 +45,16 @@ class Sender {
   bool step() noexcept;
   [[nodiscard]] bool done() const noexcept;
   void set_polled(bool here) noexcept {
-    if (outlet_) outlet_->set_polled(here);
+    if (channel_) channel_->set_polled(here);
   }
 
   // ---- for the engine
 
-  [[nodiscard]] ChannelSender* outlet() noexcept { return outlet_.get(); }
-  [[nodiscard]] bool matched() const noexcept { return !outlet_ || linked() || outlet_->matched(); }
-  [[nodiscard]] bool linked() const noexcept { return link_.load(std::memory_order_relaxed) != nullptr; }
+  [[nodiscard]] ChannelSender* channel() noexcept { return channel_.get(); }
+  [[nodiscard]] bool matched() const noexcept { return !channel_ || between_nodes() || channel_->matched(); }
+  [[nodiscard]] bool between_nodes() const noexcept { return net_.load(std::memory_order_relaxed) != nullptr; }
   /// The receiver is on another node.
-  void link(std::unique_ptr<NetSender> link) noexcept;
+  void go_by_net(std::unique_ptr<NetSender> net) noexcept;
 
   std::uint32_t number = 0;  ///< among those of this process
 
@@ -75,9 +75,9 @@ class Sender {
   std::uint64_t granule_ = 0;  ///< bytes; ranges that are added complete groups of this size
   std::uint32_t round_ = 0;
   std::uint32_t group_ = 1;                ///< partitions in a group this round: a power of two, at most 64
-  std::unique_ptr<ChannelSender> outlet_;  ///< null for MPI_PROC_NULL
-  std::unique_ptr<NetSender> owned_link_;
-  std::atomic<NetSender*> link_{nullptr};
+  std::unique_ptr<ChannelSender> channel_;  ///< null for MPI_PROC_NULL
+  std::unique_ptr<NetSender> owned_net_;
+  std::atomic<NetSender*> net_{nullptr};
   Spinlock busy_;  ///< a thread is in step()
 
   /// A bit for each partition, or element. Those behind the last are set.

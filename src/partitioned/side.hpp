@@ -20,7 +20,7 @@ struct Key {
 };
 
 struct Side {
-  std::shared_ptr<const CommunicatorId> name;
+  std::shared_ptr<const CommunicatorId> comm_id;
   MPI_Comm comm = MPI_COMM_NULL;  ///< for whom errors are told to, while it is there
   int rank = MPI_PROC_NULL;       ///< the other's, in the communicator
   int process = 0;                ///< the other's, in MPI_COMM_WORLD

@@ -56,13 +56,13 @@ Side side_of(Bytes& buffer, int partitions) {
 class Receiving {
  public:
   Receiving(Sender& sender, std::uint64_t bytes, std::uint64_t part, bool direct) : buffer_(bytes), bytes_(bytes) {
-    const ChannelReceiver::Source source{lane::Node::get().region().name(), sender.outlet()->address().offset, bytes,
+    const ChannelReceiver::Source source{lane::Node::get().region().name(), sender.channel()->address().offset, bytes,
                                          reinterpret_cast<std::uint64_t>(sender.side().memory.at),
                                          SharedHeap::get().find(sender.side().memory.at, bytes)};
     inlet_ = ChannelReceiver::attach(source);
     memory_.at = buffer_.data();
     memory_.bytes = bytes;
-    inlet_->meet(memory_, part, direct);
+    inlet_->match(memory_, part, direct);
   }
   ~Receiving() { inlet_->leave(); }
   Receiving(const Receiving&) = delete;
@@ -191,7 +191,7 @@ TEST(Channel, PartitionIsReadiedOnce) {
   EXPECT_FALSE(sender.ready(0, 10));
   EXPECT_TRUE(sender.ready(71, 99));
   EXPECT_EQ(sender.readied(), 100);
-  sender.outlet()->leave();
+  sender.channel()->leave();
 }
 
 TEST(Channel, RangesAreAddedOnce) {
@@ -205,7 +205,7 @@ TEST(Channel, RangesAreAddedOnce) {
   EXPECT_TRUE(sender.add(0, 100));
   EXPECT_TRUE(sender.add(900, 100));
   EXPECT_EQ(sender.readied(), 1000);
-  sender.outlet()->leave();
+  sender.channel()->leave();
 }
 
 TEST(Channel, ThreadsAddRangesOfAnyLength) {
