@@ -190,6 +190,7 @@ constexpr RequestKind kKind{.progress = progress,
                             .patience = &progress::kForRequests,
                             .set_polled = set_polled,
                             .start = nullptr,
+                            .arm = nullptr,
                             .communicator = [](const Request&) -> std::uint64_t { return 0; },
                             .describe = describe};
 

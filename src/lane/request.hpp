@@ -70,6 +70,8 @@ struct RequestKind {
   void (*set_polled)(Request&, bool here);
   /// Starts a persistent one again. Null: the kind has none.
   int (*start)(Request&);
+  /// A call waits for one that is not active, or asks for it: one that such calls start is active then. Null: the kind has none.
+  void (*arm)(Request&);
   /// The communicator whose error handler is told, as a number; 0: that of calls without one.
   std::uint64_t (*communicator)(const Request&);
   /// What it waits for, for a person to read.

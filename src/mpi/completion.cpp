@@ -93,6 +93,7 @@ int wait_one(MPI_Request* request, MPI_Status* status, const void* caller) {
     if (!stays) *request = MPI_REQUEST_NULL;
     return report_on(comm, error, "MPI_Wait");
   }
+  arm(*r);
   if (!advance(*r)) {
     Single pending(*r);
     Waiting waiting(pending, "MPI_Wait", caller, 1);
@@ -106,6 +107,7 @@ int wait_one(MPI_Request* request, MPI_Status* status, const void* caller) {
 int test_one(MPI_Request* request, int* flag, MPI_Status* status) {
   Request& r = *ours(*request);
   require(r.kind, MPI_ERR_REQUEST);
+  arm(r);
   *flag = advance(r);
   if (*flag) return retire_alone(r, request, one(status), "MPI_Test");
   move_rest();
@@ -115,6 +117,7 @@ int test_one(MPI_Request* request, int* flag, MPI_Status* status) {
 int get_status_one(MPI_Request request, int* flag, MPI_Status* status) {
   Request& r = *ours(request);
   require(r.kind, MPI_ERR_REQUEST);
+  arm(r);
   *flag = advance(r);
   if (*flag) return report_on(r.kind->communicator(r), r.kind->peek(r, one(status)), "MPI_Request_get_status");
   move_rest();
@@ -191,6 +194,7 @@ int wait_all(int count, MPI_Request* requests, MPI_Status* statuses, const void*
     requests += done;
     statuses = rest(statuses, done);
   }
+  arm_all(count, requests);
   Batch batch(count, requests, true);
   empty_inactive(batch, count, requests, statuses);
   for (int i = 0; i < batch.native_count() && statuses != MPI_STATUSES_IGNORE; ++i) end_empty(&statuses[batch.place(i)]);
@@ -241,6 +245,7 @@ int wait_all(int count, MPI_Request* requests, MPI_Status* statuses, const void*
 }
 
 int test_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
+  arm_all(count, requests);
   Batch batch(count, requests, true);  // as in wait_all
   Outcome outcome;
   *flag = 1;

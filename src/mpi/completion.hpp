@@ -23,6 +23,16 @@ inline bool advance(Request& r) noexcept {
   return advance(r, round);
 }
 
+/// A call waits for one, or asks for it.
+inline void arm(Request& r) noexcept {
+  if (r.kind && r.kind->arm && !r.active) r.kind->arm(r);
+}
+inline void arm_all(int count, const MPI_Request* requests) noexcept {
+  for (int i = 0; i < count; ++i) {
+    if (Request* const r = ours(requests[i])) arm(*r);
+  }
+}
+
 /// Runs a body that returns an error it has reported; what it throws becomes one.
 template <class Body>
 int returning(Body body, const char* call = __builtin_FUNCTION()) noexcept {

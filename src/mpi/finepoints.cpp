@@ -1,6 +1,7 @@
 // The exported functions of finepoints: partitioned messages to which threads add ranges of one buffer.
 #include "plait/finepoints.h"
 
+#include "mpi/completion.hpp"
 #include "mpi/partitioned.hpp"
 #include "partitioned/request.hpp"
 
@@ -20,7 +21,7 @@ extern "C" int MPI_Partitioned_Send_create(const void* buf, int count, MPI_Datat
 extern "C" int MPI_Partitioned_Recv_create(void* buf, int count, MPI_Datatype datatype, int src, int tag, MPI_Comm comm,
                                            MPI_Request* request) {
   return initialize_request(comm, request, [&]() -> plait::Request& {
-    return plait::partitioned::receive_init({buf, 1, count, datatype, src, tag, comm, MPI_INFO_NULL});
+    return plait::partitioned::receive_create({buf, 1, count, datatype, src, tag, comm, MPI_INFO_NULL});
   });
 }
 
@@ -31,12 +32,22 @@ extern "C" int MPI_Start_part(MPI_Request* request) {
 
 extern "C" int MPI_Partitioned_Add_to_buffer(MPI_Request* request, const void* buf, int count, MPI_Datatype datatype) {
   if (!request) return report(MPI_ERR_REQUEST);
-  return on_request(*request, [&](plait::Request& r) { plait::partitioned::add(r, buf, count, datatype); });
+  return on_request(*request, [&](plait::Request& r) { plait::partitioned::add(r, buf, count, datatype, false); });
+}
+
+extern "C" int MPI_Partitioned_Add_to_buffer_a(MPI_Request* request, const void* buf, int count, MPI_Datatype datatype) {
+  if (!request) return report(MPI_ERR_REQUEST);
+  return on_request(*request, [&](plait::Request& r) { plait::partitioned::add(r, buf, count, datatype, true); });
 }
 
 extern "C" int MPI_Wait_part(MPI_Request* request, MPI_Status* status) {
   if (!request) return report(MPI_ERR_REQUEST);
   return MPI_Wait(request, status);
+}
+
+extern "C" int MPI_Partitioned_free(MPI_Request* request) {
+  if (!request || !plait::mpi::is_ours(request)) return report(MPI_ERR_REQUEST);
+  return MPI_Request_free(request);
 }
 
 #pragma GCC visibility pop

@@ -21,6 +21,7 @@ int end(int native, bool failed, const char* call) noexcept {
 }
 
 int get_all(int count, LookedAt* requests, int* flag, MPI_Status* statuses) {
+  arm_all(count, requests);
   Batch batch(count, requests, statuses != MPI_STATUSES_IGNORE);
   int native = MPI_SUCCESS;
   *flag = 1;

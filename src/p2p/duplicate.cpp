@@ -142,6 +142,7 @@ constexpr RequestKind kKind{.progress = progress,
                             .patience = &progress::kForRequests,
                             .set_polled = nullptr,
                             .start = nullptr,
+                            .arm = nullptr,
                             .communicator = [](const Request& r) { return to_bits(as_duplicating(r).original); },
                             .describe = describe};
 

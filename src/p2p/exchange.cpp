@@ -51,6 +51,7 @@ constexpr RequestKind kPair{
     .patience = &progress::kForMessage,
     .set_polled = nullptr,
     .start = nullptr,
+    .arm = nullptr,
     .communicator = [](const Request& r) { return pair(r).receive->context->handle; },
     .describe = [](const Request& r, std::string& text) { describe(*pair(r).receive, text); },
 };

@@ -118,6 +118,7 @@ constexpr RequestKind kOperation{
     .patience = &progress::kForMessage,
     .set_polled = nullptr,
     .start = start_again,
+    .arm = nullptr,
     .communicator = [](const Request& r) { return operation(r).context->handle; },
     .describe = [](const Request& r, std::string& text) { describe(operation(r), text); },
 };
@@ -138,6 +139,7 @@ constexpr RequestKind kCompleted{
     .patience = &progress::kForMessage,
     .set_polled = nullptr,
     .start = nullptr,
+    .arm = nullptr,
     .communicator = [](const Request&) -> std::uint64_t { return 0; },
     .describe = [](const Request&, std::string& text) { text += "a message that has been sent"; },
 };

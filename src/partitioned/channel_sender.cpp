@@ -64,8 +64,8 @@ void clear(ChannelMemory& m, const Shape& shape) noexcept {
 constexpr std::uint64_t kLeastPlaced = 2048;
 }  // namespace
 
-ChannelSender::ChannelSender(const lane::Memory& memory, std::uint32_t groups)
-    : memory_(memory), length_(std::max<std::uint64_t>(memory.bytes, 1)) {
+ChannelSender::ChannelSender(const lane::Memory& memory, std::uint32_t groups, const lane::Memory* staging)
+    : memory_(memory), staging_(staging), length_(std::max<std::uint64_t>(memory.bytes, 1)) {
   const Shape shape = Shape::of(memory.bytes, groups);
   const lane::Address bell = Doorbell::get().address();
   const Region::Place place = take_place(shape);
@@ -73,11 +73,16 @@ ChannelSender::ChannelSender(const lane::Memory& memory, std::uint32_t groups)
   shared_ = static_cast<ChannelMemory*>(place.memory);
   clear(*shared_, shape);
   shared_->sender_bell = bell;
-  shared_->source = reinterpret_cast<std::uint64_t>(&memory);
+  shared_->source = reinterpret_cast<std::uint64_t>(staging ? staging : &memory);
 }
 
 ChannelSender::~ChannelSender() {
   if (left()) give_place(shared_->shape, {address_.offset, shared_});
+}
+
+void stage(const lane::Memory& from, const lane::Memory& to, std::uint64_t begin, std::uint64_t end) noexcept {
+  end = std::min(end, from.bytes);
+  if (end > begin) lane::pack(from, begin, to.at + begin, end - begin);
 }
 
 void ChannelSender::begin(std::uint32_t round, std::uint64_t group_bytes) noexcept {
@@ -139,13 +144,15 @@ std::uint64_t ChannelSender::take_ticket(bool placing) noexcept {
   }
 }
 
-void ChannelSender::fill(std::uint64_t ticket, std::uint64_t begin, std::uint64_t units, bool placing) noexcept {
+void ChannelSender::fill(const lane::Memory& from, std::uint64_t ticket, std::uint64_t begin, std::uint64_t units, bool placing) noexcept {
+  delay();
   Cell& cell = shared_->cell(ticket);
   cell.begin = begin;
   cell.round = round_;
   cell.units = static_cast<std::uint32_t>(units) | (placing && units > 0 ? Cell::kPlaced : 0);
-  const std::uint64_t end = std::min({begin + units, memory_.bytes, placing ? shared_->buffer_bytes : memory_.bytes});
-  if (end > begin) lane::pack(memory_, begin, placing ? target_->data() + begin : shared_->data(ticket, units), end - begin);
+  const std::uint64_t end = std::min({begin + units, from.bytes, placing ? shared_->buffer_bytes : from.bytes});
+  if (end > begin) lane::pack(from, begin, placing ? target_->data() + begin : shared_->data(ticket, units), end - begin);
+  delay();
   // release: all of the above.
   cell.turn.store(ticket + 1, std::memory_order_release);
   bell_.load(std::memory_order_relaxed)->notify();
@@ -182,7 +189,7 @@ void ChannelSender::send(std::uint64_t begin, std::uint64_t end) noexcept {
     const std::uint64_t ticket = take_ticket(placing);
     if (ticket != kNone) [[likely]] {
       const std::uint64_t n = std::min(piece, end - begin);
-      fill(ticket, begin, n, placing);
+      fill(memory_, ticket, begin, n, placing);
       begin += n;
       count(n);
     } else if (!hold()) {
@@ -195,6 +202,7 @@ void ChannelSender::send(std::uint64_t begin, std::uint64_t end) noexcept {
 // ---- what finds no room
 
 void ChannelSender::open(std::uint64_t begin, std::uint64_t end) noexcept {
+  if (staging_) stage(memory_, *staging_, begin, end);
   // Looked for before, since the receiver may end the round as soon as it sees the last entry.
   EventCount* const bell = bell_.load(std::memory_order_acquire);
   while (begin < end) {
@@ -265,7 +273,7 @@ bool ChannelSender::push_opened() noexcept {
       n = group_end(group) - begin;
       ++next_opened_;
     }
-    fill(ticket, begin, n, placing);
+    fill(staging_ ? *staging_ : memory_, ticket, begin, n, placing);
     if (n > 0) count(n);
     moved = true;
   }

@@ -13,10 +13,14 @@
 
 namespace plait::partitioned {
 
+/// Units [begin, end) of a message into a contiguous buffer of as many bytes.
+void stage(const lane::Memory& from, const lane::Memory& to, std::uint64_t begin, std::uint64_t end) noexcept;
+
 class ChannelSender {  // NOLINT(clang-analyzer-optin.performance.Padding): some have lines of their own
  public:
-  /// `memory` stays where it is as long as this object lives. Throws std::bad_alloc, std::system_error.
-  ChannelSender(const lane::Memory& memory, std::uint32_t groups);
+  /// `memory` stays where it is as long as this object lives. `staging`: a contiguous buffer of as many bytes, where what finds no
+  /// room is put, so that nobody looks at `memory` after `send`; null: it stays there. Throws std::bad_alloc, std::system_error.
+  ChannelSender(const lane::Memory& memory, std::uint32_t groups, const lane::Memory* staging);
   ~ChannelSender();
   ChannelSender(const ChannelSender&) = delete;
   ChannelSender& operator=(const ChannelSender&) = delete;
@@ -58,7 +62,7 @@ class ChannelSender {  // NOLINT(clang-analyzer-optin.performance.Padding): some
   void map_target() noexcept;
   [[nodiscard]] bool places() const noexcept;
   [[nodiscard]] std::uint64_t take_ticket(bool placing) noexcept;
-  void fill(std::uint64_t ticket, std::uint64_t begin, std::uint64_t units, bool placing) noexcept;
+  void fill(const lane::Memory& from, std::uint64_t ticket, std::uint64_t begin, std::uint64_t units, bool placing) noexcept;
   void count(std::uint64_t units) noexcept;
   [[nodiscard]] bool hold() const noexcept;
   void open(std::uint64_t begin, std::uint64_t end) noexcept;
@@ -73,6 +77,7 @@ class ChannelSender {  // NOLINT(clang-analyzer-optin.performance.Padding): some
   [[nodiscard]] bool claim_whole(std::uint32_t group) noexcept;
 
   const lane::Memory& memory_;
+  const lane::Memory* staging_;
   std::uint64_t length_;  ///< units
   lane::Address address_;
   ChannelMemory* shared_;

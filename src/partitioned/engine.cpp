@@ -67,8 +67,9 @@ void Engine::add(std::unique_ptr<Sender> sender) {
   message.source.region = lane::Node::get().region().name();
   message.source.offset = sender->channel()->address().offset;
   message.source.bytes = side.memory.bytes;
-  message.source.address = side.memory.layout ? 0 : reinterpret_cast<std::uint64_t>(side.memory.at);
-  if (!side.memory.layout) message.source.buffer = SharedHeap::get().find(side.memory.at, side.memory.bytes);
+  const lane::Memory& from = sender->readable();
+  message.source.address = from.layout ? 0 : reinterpret_cast<std::uint64_t>(from.at);
+  if (!from.layout) message.source.buffer = SharedHeap::get().find(from.at, from.bytes);
   const int to = side.process;
   senders_[message.number] = std::move(sender);
   send(message, to);
@@ -89,11 +90,16 @@ void Engine::add(std::unique_ptr<Receiver> receiver) {
 
 void Engine::remove(Sender& sender) noexcept try {
   const std::lock_guard guard(lock_);
-  const auto at = senders_.find(sender.number);
+  sender.freed = true;
+  if (sender.delivered()) take_out(senders_.find(sender.number));
+} catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): its memory stays
+}
+
+void Engine::take_out(Senders::iterator at) {
   std::unique_ptr<Sender> owned = std::move(at->second);
   senders_.erase(at);
   if (owned->side().nobody()) return;
-  const bool left = owned->channel()->left();  // or linked: nobody looks at the channel
+  const bool left = owned->channel()->left();  // or between nodes: nobody looks at the channel
   const bool withdrawn = !owned->started();
   ControlMessage message;
   message.kind = ControlMessage::Kind::withdraw;
@@ -107,7 +113,6 @@ void Engine::remove(Sender& sender) noexcept try {
   // Even if the receiver has answered: it waits for a message that will not come.
   send(message, to);
   static_cast<void>(exchange_messages());
-} catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): its memory stays
 }
 
 void Engine::remove(Receiver& receiver) noexcept try {
@@ -324,7 +329,7 @@ void Engine::take_withdrawal(const ControlMessage& message) {
 void Engine::take_answer(const ControlMessage& message) {
   const auto at = senders_.find(message.number);
   if (at == senders_.end()) return;  // it was freed
-  const lane::Memory& memory = at->second->side().memory;
+  const lane::Memory& memory = at->second->readable();
   const Cut cut{std::max<std::uint64_t>(memory.bytes, 1), message.chunk};
   at->second->go_by_net(std::make_unique<NetSender>(memory, cut, Route{comm_, message.from, message.tag}));
 }
@@ -343,9 +348,12 @@ bool Engine::try_progress() noexcept try {
   if (!guard) return false;
   bool moved = false;
   bool alone = !unsent_.empty();  // is there one whose other side may still have to be found?
-  for (const auto& [number, sender] : senders_) {
-    moved |= sender->started() && sender->step();
-    alone |= !sender->matched();
+  for (auto at = senders_.begin(); at != senders_.end();) {
+    const auto here = at++;
+    Sender& sender = *here->second;
+    moved |= sender.started() && sender.step();
+    alone |= !sender.matched();
+    if (sender.freed && sender.delivered()) take_out(here);
   }
   for (const auto& receiver : receivers_) {
     moved |= receiver->step();

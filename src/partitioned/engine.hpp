@@ -37,6 +37,7 @@ class Engine {
   void add(std::unique_ptr<Sender> sender);
   void add(std::unique_ptr<Receiver> receiver);
   /// Takes part no more: the program has freed it.
+  /// One that is not delivered goes on by itself.
   void remove(Sender& sender) noexcept;
   void remove(Receiver& receiver) noexcept;
 
@@ -50,6 +51,7 @@ class Engine {
   [[nodiscard]] bool used() const noexcept { return used_.load(std::memory_order_relaxed); }
 
  private:
+  using Senders = std::map<std::uint32_t, std::unique_ptr<Sender>>;
   struct Sent {
     MPI_Request request = MPI_REQUEST_NULL;
     std::unique_ptr<ControlMessage> message;
@@ -68,6 +70,7 @@ class Engine {
   void match(const Key& key);
   void connect(Receiver& receiver, std::unique_ptr<Offer> offer);
   void end(Offer& offer);
+  void take_out(Senders::iterator at);
   void reap() noexcept;
   [[nodiscard]] int take_tags(std::uint32_t n);
 
@@ -82,7 +85,7 @@ class Engine {
   int tag_limit_ = 32767;
   std::uint32_t next_number_ = 0;
   std::uint64_t next_order_ = 0;
-  std::map<std::uint32_t, std::unique_ptr<Sender>> senders_;
+  Senders senders_;
   std::vector<std::unique_ptr<Receiver>> receivers_;
   std::vector<std::unique_ptr<Sender>> freed_;  ///< freed, but their receivers may still look at the channel
   std::map<Key, std::deque<Receiver*>> waiting_;

@@ -13,7 +13,9 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/watchdog.hpp"
 #include "p2p/handle_bits.hpp"
+#include "p2p/hang.hpp"
 #include "p2p/message.hpp"
 #include "p2p/types.hpp"
 #include "p2p/world.hpp"
@@ -31,6 +33,7 @@ struct Partitioned : Request {
   const char* element = nullptr;  ///< of a send whose ranges are added: where the first one begins
   std::int64_t extent = 0;        ///< and how far they are apart
   std::uint64_t size = 0;         ///< bytes of each
+  bool lasting = false;           ///< made by finepoints' own calls, which see a request as always active: docs/partitioned.md
   bool polled = false;            ///< a thread has begun to wait; until the round is over
 
   [[nodiscard]] const Side& side() const noexcept { return sender ? sender->side() : receiver->side(); }
@@ -45,7 +48,9 @@ constinit std::atomic<int> active{0};
 /// Rounds that are started and not complete, and what the sides have to tell each other.
 class Messages final : public progress::Source {
  public:
-  [[nodiscard]] bool pending() const noexcept override { return active.load(std::memory_order_relaxed) > 0 || Engine::get().has_unsent(); }
+  [[nodiscard]] bool pending() const noexcept override {
+    return active.load(std::memory_order_relaxed) > 0 || Sender::any_undelivered() || Engine::get().has_unsent();
+  }
   bool try_progress() noexcept override { return Engine::get().try_progress(); }
 };
 
@@ -105,7 +110,9 @@ int retire(Request& r, void* status) noexcept {
 
 int free_request(Request& r) noexcept {
   Partitioned& p = as(r);
-  if (p.active) return MPI_ERR_REQUEST;
+  // A send that nobody has waited for may be over; what of it is not delivered goes on without the request.
+  if (p.active && !(p.lasting && done(p))) return MPI_ERR_REQUEST;
+  if (p.active) static_cast<void>(retire(p, nullptr));
   if (p.sender) {
     Engine::get().remove(*p.sender);
   } else {
@@ -113,24 +120,6 @@ int free_request(Request& r) noexcept {
   }
   request::destroy(p);
   return MPI_SUCCESS;
-}
-
-int start(Request& r) {
-  Partitioned& p = as(r);
-  if (p.active) return MPI_ERR_REQUEST;
-  if (p.sender) {
-    p.sender->start();
-  } else {
-    p.receiver->start();
-  }
-  p.active = true;
-  active.fetch_add(1, std::memory_order_relaxed);
-  return MPI_SUCCESS;
-}
-
-std::uint64_t communicator(const Request& r) {
-  const Side& side = as(r).side();
-  return !side.comm_id || side.comm_id->freed.load(std::memory_order_relaxed) ? 0 : p2p::to_bits(side.comm);
 }
 
 void describe(const Request& r, std::string& text) {
@@ -145,6 +134,49 @@ void describe(const Request& r, std::string& text) {
   }
 }
 
+/// A send that nobody has waited for, or whose last round is not delivered: the next one waits for that.
+void end_round(Partitioned& p) {
+  const auto round = [&] { return p.sender->step() || (!p.sender->matched() && Engine::get().exchange()); };
+  Watchdog watchdog;
+  const auto check = [&] {
+    if (watchdog.barks())
+      p2p::tell_hang({"MPI_Start_part", nullptr}, 1, watchdog.seconds(), [&] {
+        std::string text;
+        describe(p, text);
+        return text;
+      });
+  };
+  set_polled(p, true);
+  progress::wait_until(Doorbell::get(), progress::kForPartition, round, [&] { return p.sender->delivered(); }, check);
+  static_cast<void>(retire(p, nullptr));
+}
+
+int start(Request& r) {
+  Partitioned& p = as(r);
+  if (p.active && p.lasting && p.receiver) return MPI_SUCCESS;
+  if (p.active && !(p.lasting && done(p))) return MPI_ERR_REQUEST;
+  if (p.sender && p.lasting) end_round(p);
+  if (p.sender) {
+    p.sender->start();
+  } else {
+    p.receiver->start();
+  }
+  p.active = true;
+  active.fetch_add(1, std::memory_order_relaxed);
+  return MPI_SUCCESS;
+}
+
+/// Finepoints' receives are started by whoever waits for them.
+void arm(Request& r) {
+  const Partitioned& p = as(r);
+  if (p.lasting && p.receiver && !p.active) static_cast<void>(start(r));
+}
+
+std::uint64_t communicator(const Request& r) {
+  const Side& side = as(r).side();
+  return !side.comm_id || side.comm_id->freed.load(std::memory_order_relaxed) ? 0 : p2p::to_bits(side.comm);
+}
+
 constexpr RequestKind kPartitioned{
     .progress = progress,
     .done = done,
@@ -157,6 +189,7 @@ constexpr RequestKind kPartitioned{
     .patience = &progress::kForPartition,
     .set_polled = set_polled,
     .start = start,
+    .arm = arm,
     .communicator = communicator,
     .describe = describe,
 };
@@ -234,9 +267,9 @@ class Draft {
   Partitioned* made_;
 };
 
-Partitioned& make_send(Side side, std::optional<std::uint64_t> elements) try {
+Partitioned& make_send(Side side, std::optional<Ranges> ranges) try {
   Draft draft;
-  auto sender = std::make_unique<Sender>(std::move(side), elements);
+  auto sender = std::make_unique<Sender>(std::move(side), ranges);
   draft.get().sender = sender.get();
   Engine::get().add(std::move(sender));
   return draft.release();
@@ -267,7 +300,9 @@ bool is_partitioned(const Request& r) noexcept { return r.kind == &kPartitioned;
 
 Request& send_init(const Arguments& a) { return make_send(side_of(a), std::nullopt); }
 
-Request& receive_init(const Arguments& a) try {
+namespace {
+
+Partitioned& make_receive(const Arguments& a) try {
   Draft draft;
   auto receiver = std::make_unique<Receiver>(side_of(a));
   draft.get().receiver = receiver.get();
@@ -278,13 +313,24 @@ Request& receive_init(const Arguments& a) try {
   throw MPIError{MPI_ERR_UNSUPPORTED_OPERATION, false};
 }
 
+}  // namespace
+
+Request& receive_init(const Arguments& a) { return make_receive(a); }
+
+Request& receive_create(const Arguments& a) {
+  Partitioned& p = make_receive(a);
+  p.lasting = true;
+  return p;
+}
+
 Request& send_create(const Arguments& a, int threads) {
   require(threads > 0, MPI_ERR_ARG);
   MPI_Aint low = 0;
   MPI_Aint extent = 0;
   Side side = side_of(a);
   check(PMPI_Type_get_extent(a.type, &low, &extent));
-  Partitioned& p = make_send(std::move(side), static_cast<std::uint64_t>(a.count));
+  Partitioned& p = make_send(std::move(side), Ranges{static_cast<std::uint64_t>(a.count), threads});
+  p.lasting = true;
   p.element = static_cast<const char*>(a.buffer);
   p.extent = extent;
   p.size = a.count > 0 ? p.side().memory.bytes / static_cast<std::uint64_t>(a.count) : 0;
@@ -326,22 +372,26 @@ bool arrived(Request& r, int partition) {
   return p.receiver->arrived(partition);
 }
 
-void add(Request& r, const void* buffer, int count, MPI_Datatype type) {
+void add(Request& r, const void* buffer, int count, MPI_Datatype type, bool share) {
   progress::count_thread();
-  Partitioned& p = active_send(r, true, count == 0);
+  Partitioned& p = active_send(r, true, count == 0 && !share);
   require(count >= 0, MPI_ERR_COUNT);
   MPI_Count each = p2p::plain_size(type);
   if (each < 0) check(PMPI_Type_size_x(type, &each));
   const auto bytes = static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(each);
-  if (bytes == 0 && p.size > 0) return;
+  if (bytes == 0 && p.size > 0 && !share) return;
   require(p.size == 0 || bytes % p.size == 0, MPI_ERR_TYPE);
-  const std::uint64_t elements = p.size == 0 ? static_cast<std::uint64_t>(count) : bytes / p.size;
+  std::uint64_t elements = p.size == 0 ? static_cast<std::uint64_t>(count) : bytes / p.size;
   // By number: the buffer may be MPI_BOTTOM.
   const std::int64_t distance = reinterpret_cast<std::intptr_t>(buffer) - reinterpret_cast<std::intptr_t>(p.element);
   require(distance >= 0 && (p.extent == 0 ? distance == 0 : p.extent > 0 && distance % p.extent == 0), MPI_ERR_BUFFER);
   const auto first = p.extent == 0 ? 0 : static_cast<std::uint64_t>(distance / p.extent);
-  require(first <= p.sender->elements() && elements <= p.sender->elements() - first, MPI_ERR_BUFFER);
-  require(p.sender->add(first, elements), MPI_ERR_BUFFER);
+  // Parts that are rounded up leave the buffer; of those only what lies in it is meant.
+  const Ranges& ranges = p.sender->ranges();
+  const std::uint64_t room = ranges.share() * static_cast<unsigned>(ranges.threads);
+  require(first <= room && elements <= room - first, MPI_ERR_BUFFER);
+  elements = first < ranges.elements ? std::min(elements, ranges.elements - first) : 0;
+  require(share ? p.sender->add_share(first, elements) : p.sender->add(first, elements), MPI_ERR_BUFFER);
 }
 
 }  // namespace plait::partitioned

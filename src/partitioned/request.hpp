@@ -33,8 +33,9 @@ struct Arguments {
 /// Not started yet.
 [[nodiscard]] Request& send_init(const Arguments& arguments);
 [[nodiscard]] Request& receive_init(const Arguments& arguments);
-/// Finepoints' send: of one buffer of `count` elements, to which ranges are added.
+/// Finepoints' own, which live in its way: of one buffer of `count` elements, to which ranges are added; and started by whoever waits.
 [[nodiscard]] Request& send_create(const Arguments& arguments, int threads);
+[[nodiscard]] Request& receive_create(const Arguments& arguments);
 
 /// Is it a request of these?
 [[nodiscard]] bool is_partitioned(const Request& r) noexcept;
@@ -43,7 +44,7 @@ struct Arguments {
 void ready(Request& r, int low, int high);
 void ready(Request& r, int count, const int* partitions);
 [[nodiscard]] bool arrived(Request& r, int partition);
-/// Finepoints: `count` elements of `type` at `buffer`. Any thread.
-void add(Request& r, const void* buffer, int count, MPI_Datatype type);
+/// Finepoints: `count` elements of `type` at `buffer`. `share`: a thread's part, after the last of which goes what they leave. Any thread.
+void add(Request& r, const void* buffer, int count, MPI_Datatype type, bool share);
 
 }  // namespace plait::partitioned

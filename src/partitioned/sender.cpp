@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "base/delay.hpp"
+#include "partitioned/doorbell.hpp"
 
 namespace plait::partitioned {
 namespace {
@@ -32,21 +33,27 @@ std::uint64_t granule_of(std::uint64_t bytes) noexcept {
 
 }  // namespace
 
-Sender::Sender(Side side, std::optional<std::uint64_t> elements)
+Sender::Sender(Side side, std::optional<Ranges> ranges)
     : side_(std::move(side)),
-      adds_(elements.has_value()),
-      elements_(elements.value_or(static_cast<std::uint64_t>(side_.partitions))),
+      ranges_(ranges),
+      elements_(ranges ? ranges->elements : static_cast<std::uint64_t>(side_.partitions)),
       part_bytes_(side_.part_bytes()),
       bits_(words(elements_)) {
   const auto partitions = static_cast<std::uint64_t>(side_.partitions);
   group_ = least_group(partitions);
   std::uint64_t groups = std::max<std::uint64_t>((partitions + group_ - 1) / group_, 1);
-  if (adds_) {
+  if (adds()) {
     granule_ = granule_of(side_.memory.bytes);
     groups = std::max<std::uint64_t>((side_.memory.bytes + granule_ - 1) / granule_, 1);
     added_ = std::vector<std::atomic<std::uint64_t>>(groups);
   }
-  if (!side_.nobody()) channel_ = std::make_unique<ChannelSender>(side_.memory, static_cast<std::uint32_t>(groups));
+  if (side_.nobody()) return;
+  if (adds()) {  // pages that are never written take no memory
+    room_ = std::make_unique_for_overwrite<std::byte[]>(std::max<std::uint64_t>(side_.memory.bytes, 1));
+    staging_.at = room_.get();
+    staging_.bytes = side_.memory.bytes;
+  }
+  channel_ = std::make_unique<ChannelSender>(side_.memory, static_cast<std::uint32_t>(groups), adds() ? &staging_ : nullptr);
 }
 
 /// Partitions go together as far as no receiver's partition has to wait for another's bytes.
@@ -63,16 +70,23 @@ void Sender::start() noexcept {
 
 void Sender::begin() noexcept {
   ++round_;
+  taken_.store(0, std::memory_order_relaxed);
+  shares_.store(0, std::memory_order_relaxed);
   for (auto& word : bits_) word.store(0, std::memory_order_relaxed);
   for (auto& bytes : added_) bytes.store(0, std::memory_order_relaxed);
   if (elements_ % kWord != 0) bits_.back().store(mask_of(elements_ % kWord, kWord - 1), std::memory_order_relaxed);
   if (side_.nobody()) return;
+  settle();
+  if (adds()) {
+    counted_ = true;
+    undelivered.fetch_add(1, std::memory_order_relaxed);
+  }
   if (between_nodes()) {
     owned_net_->begin();
-  } else if (!adds_ && channel_->matched() && part_bytes_ > 0) {
+  } else if (!adds() && channel_->matched() && part_bytes_ > 0) {
     group_ = group_for(channel_->receiver_part());
   }
-  channel_->begin(round_, adds_ ? granule_ : group_ * part_bytes_);
+  channel_->begin(round_, adds() ? granule_ : group_ * part_bytes_);
   if (side_.memory.bytes > 0) return;
   left_.store(elements_, std::memory_order_relaxed);
   if (elements_ == 0) complete(0, 1);
@@ -138,11 +152,16 @@ void Sender::count_down(std::uint64_t n) noexcept {
 void Sender::complete(std::uint64_t begin, std::uint64_t end) noexcept {
   if (side_.nobody()) return;
   // acquire: the NetSender as it was made. Where it comes this moment, the groups are opened and step() finds them.
+  const std::uint64_t all = std::max<std::uint64_t>(side_.memory.bytes, 1);
+  const bool counts = adds();
   if (NetSender* const net = net_.load(std::memory_order_acquire)) {
+    if (counts) stage(side_.memory, staging_, begin, end);
     net->ready(begin, end);
   } else {
     channel_->send(begin, end);
   }
+  // release: we have read the buffer. The last of these calls ends the round; then this object may be gone.
+  if (counts && taken_.fetch_add(end - begin, std::memory_order_release) + end - begin == all) Doorbell::get().ring();
 }
 
 /// Two threads that add the same at the same time may both pass here: inside a word that a range covers as a whole there is no
@@ -204,6 +223,19 @@ bool Sender::add(std::uint64_t first, std::uint64_t count) noexcept {
   return true;
 }
 
+/// The part itself comes last: the round may be over then.
+bool Sender::add_share(std::uint64_t first, std::uint64_t count) noexcept {
+  const std::uint64_t rest = ranges_->rest();
+  if (rest == 0) return add(first, count);
+  // acquire: what the others have written; release: what we have.
+  const bool last = shares_.fetch_add(1, std::memory_order_acq_rel) + 1 == ranges_->threads;
+  if (last && add(elements_ - rest, rest)) return add(first, count);
+  if (!last && add(first, count)) return true;
+  // As if it had not been called: another call has to be the last.
+  shares_.fetch_sub(1, std::memory_order_relaxed);
+  return false;
+}
+
 int Sender::readied() const noexcept {
   int n = 0;
   for (const auto& word : bits_) n += std::popcount(word.load(std::memory_order_relaxed));
@@ -223,11 +255,25 @@ bool Sender::step() noexcept {
   } else {
     moved = channel_->push_opened();
   }
+  settle();
   return moved;
 }
 
+/// Under the lock.
+void Sender::settle() noexcept {
+  if (!counted_ || !delivered()) return;
+  counted_ = false;
+  undelivered.fetch_sub(1, std::memory_order_relaxed);
+}
+
 bool Sender::done() const noexcept {
-  if (side_.nobody()) return true;
+  if (!adds() || side_.nobody()) return delivered();
+  // acquire: whoever copied has read the buffer.
+  return taken_.load(std::memory_order_acquire) == std::max<std::uint64_t>(side_.memory.bytes, 1);
+}
+
+bool Sender::delivered() const noexcept {
+  if (side_.nobody() || round_ == 0) return true;
   const NetSender* const net = net_.load(std::memory_order_acquire);
   return net ? net->done() : channel_->done();
 }

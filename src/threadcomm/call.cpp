@@ -50,6 +50,7 @@ constexpr RequestKind kCollective{
     .patience = &progress::kForMessage,
     .set_polled = nullptr,
     .start = nullptr,
+    .arm = nullptr,
     .communicator = [](const Request& r) { return p2p::to_bits(of(r).call.rank().handle); },
     .describe = [](const Request& r, std::string& text) { text += of(r).call.waits_for(); },
 };

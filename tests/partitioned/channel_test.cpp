@@ -57,8 +57,8 @@ class Receiving {
  public:
   Receiving(Sender& sender, std::uint64_t bytes, std::uint64_t part, bool direct) : buffer_(bytes), bytes_(bytes) {
     const ChannelReceiver::Source source{lane::Node::get().region().name(), sender.channel()->address().offset, bytes,
-                                         reinterpret_cast<std::uint64_t>(sender.side().memory.at),
-                                         SharedHeap::get().find(sender.side().memory.at, bytes)};
+                                         reinterpret_cast<std::uint64_t>(sender.readable().at),
+                                         SharedHeap::get().find(sender.readable().at, bytes)};
     inlet_ = ChannelReceiver::attach(source);
     memory_.at = buffer_.data();
     memory_.bytes = bytes;
@@ -121,7 +121,7 @@ void ready_all(Sender& sender, Bytes& buffer, const Shape3& s, std::uint32_t rou
 
 void finish(Sender& sender) {
   sender.set_polled(true);
-  while (!sender.done()) {
+  while (!sender.delivered()) {
     if (!sender.step()) sched_yield();
   }
   sender.set_polled(false);
@@ -196,7 +196,7 @@ TEST(Channel, PartitionIsReadiedOnce) {
 
 TEST(Channel, RangesAreAddedOnce) {
   Bytes buffer(1000 * 8);
-  Sender sender(side_of(buffer, 1), 1000);
+  Sender sender(side_of(buffer, 1), Ranges{1000, 1});
   sender.start();
   EXPECT_TRUE(sender.add(100, 800));
   for (const std::uint64_t first : {0, 50, 99, 100, 500, 898}) EXPECT_FALSE(sender.add(first, 102)) << first;
@@ -208,11 +208,47 @@ TEST(Channel, RangesAreAddedOnce) {
   sender.channel()->leave();
 }
 
+/// Of parts that are rounded down, the call that is the last of the threads' adds what they leave.
+TEST(Channel, TheLastThreadAddsTheRest) {
+  Bytes buffer(10 * 8);
+  Sender sender(side_of(buffer, 1), Ranges{10, 4});
+  sender.start();
+  EXPECT_TRUE(sender.add_share(0, 2));
+  EXPECT_FALSE(sender.add_share(1, 2));  // this is none of the four
+  EXPECT_TRUE(sender.add_share(6, 2));
+  EXPECT_TRUE(sender.add_share(2, 2));
+  EXPECT_EQ(sender.readied(), 6);
+  EXPECT_FALSE(sender.done());
+  EXPECT_TRUE(sender.add_share(4, 2));
+  EXPECT_EQ(sender.readied(), 10);
+  EXPECT_TRUE(sender.done());
+  sender.channel()->leave();
+}
+
+/// All is added before there is a receiver: the buffer is the program's again, and what was in it arrives.
+TEST(Channel, WhatIsAddedIsKeptAside) {
+  constexpr std::uint64_t kElements = 40'000;
+  for (const bool direct : {false, true}) {
+    Bytes buffer(kElements * 8);
+    Sender sender(side_of(buffer, 1), Ranges{kElements, 1});
+    sender.start();
+    for (std::uint64_t i = 0; i < buffer.size(); ++i) buffer[i] = expected(1, i);
+    EXPECT_TRUE(sender.add(0, kElements));
+    EXPECT_TRUE(sender.done());
+    EXPECT_FALSE(sender.delivered());
+    std::ranges::fill(buffer, std::byte{0});
+    Receiving receiving(sender, buffer.size(), 0, direct);
+    std::thread receiver([&] { receiving.take(1); });
+    finish(sender);
+    receiver.join();
+  }
+}
+
 TEST(Channel, ThreadsAddRangesOfAnyLength) {
   constexpr std::uint64_t kElements = 50'001;
   constexpr int kThreads = 4;
   Bytes buffer(kElements * 8);
-  Sender sender(side_of(buffer, 1), kElements);
+  Sender sender(side_of(buffer, 1), Ranges{kElements, kThreads});
   Receiving receiving(sender, buffer.size(), 0, false);
   for (std::uint32_t round = 1; round <= 20; ++round) {
     sender.start();

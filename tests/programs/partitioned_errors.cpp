@@ -161,6 +161,28 @@ void sizes(int sent, int received) {
   MPI_Request_free(&receive);
 }
 
+/// No partitions, or none with anything in it, on one side or on both: every round ends, and the receiver learns of what does not fit.
+void nothing(int sent_parts, int sent_each, int received_parts, int received_each) {
+  std::vector<int> from(8, 5);
+  std::vector<int> to(8, -1);
+  MPI_Request both[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  CHECK(MPI_Precv_init(to.data(), received_parts, received_each, MPI_INT, other, 9, comm, MPI_INFO_NULL, &both[0]) == MPI_SUCCESS);
+  CHECK(MPI_Psend_init(from.data(), sent_parts, sent_each, MPI_INT, other, 9, comm, MPI_INFO_NULL, &both[1]) == MPI_SUCCESS);
+  for (int round = 0; round < 3; ++round) {
+    CHECK(MPI_Startall(2, both) == MPI_SUCCESS);
+    if (sent_parts > 0) CHECK(MPI_Pready_range(0, sent_parts - 1, both[1]) == MPI_SUCCESS);
+    for (int flag = 0; received_parts > 0 && !flag;) CHECK(MPI_Parrived(both[0], received_parts - 1, &flag) == MPI_SUCCESS);
+    if (sent_parts * sent_each > received_parts * received_each) {
+      TELLS(MPI_Wait(&both[0], MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE);
+    } else {
+      CHECK(MPI_Wait(&both[0], MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    }
+    CHECK(MPI_Wait(&both[1], MPI_STATUS_IGNORE) == MPI_SUCCESS);
+  }
+  MPI_Request_free(&both[0]);
+  MPI_Request_free(&both[1]);
+}
+
 void nobody() {
   int x[4] = {};
   MPI_Request send = MPI_REQUEST_NULL;
@@ -308,6 +330,12 @@ int main(int argc, char** argv) {
     sizes(10, 10);
     sizes(10, 14);
     sizes(200000, 150000);
+    nothing(0, 1, 0, 1);
+    nothing(0, 4, 4, 1);
+    nothing(4, 1, 0, 4);
+    nothing(4, 0, 0, 4);
+    nothing(4, 0, 4, 0);
+    nothing(0, 0, 4, 2);
     nobody();
     for (int which = 0; which < 8; ++which) never_started((which & 1) != 0, (which & 2) != 0, (which & 4) != 0);
     finepoints();

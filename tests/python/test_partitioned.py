@@ -64,6 +64,17 @@ def test_memory_that_can_be_mapped(hosts):
     assert done.stdout == "memory of MPI_Alloc_mem: right\n"
 
 
+@pytest.mark.parametrize("word", ["rounds", "ahead", "meets"])
+@pytest.mark.parametrize(("processes", "nodes"), [(1, 1), (2, 1), (4, 1), (2, 2), (4, 2)])
+def test_finepoints_in_their_own_way(processes, nodes, word):
+    """1, 2 and 4 x 1 and 4; 2 and 4 on 2 nodes"""
+    if nodes > 1 and (reason := launch.why_no_nodes(MPI)):
+        pytest.skip(reason)
+    done = run("finepoints", word, processes=processes, hosts=nodes, timeout=120)
+    assert done.stdout == f"finepoints: {word} right\n"
+    assert done.stderr == ""
+
+
 @pytest.mark.parametrize("word", ["file", "space", "nofiles", "fork"])
 def test_memory_under_limits(word):
     """2 x 1, with files of at most 64 MB, little address space, no files in memory, children"""
