@@ -6,6 +6,13 @@
 #include "mpi/threads.hpp"
 #include "partitioned/request.hpp"
 
+// The MPI's own call, which is there if any request of its own is.
+#if PLAIT_MPI_HAS_PARTITIONED
+#define PLAIT_NATIVE(CALL) [&] { return P##CALL; }
+#else
+#define PLAIT_NATIVE(CALL) [] { return MPI_ERR_UNSUPPORTED_OPERATION; }
+#endif
+
 #pragma GCC visibility push(default)
 
 using plait::mpi::initialize_request;
@@ -13,35 +20,45 @@ using plait::mpi::on_request;
 
 extern "C" int MPI_Psend_init(const void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                               MPI_Info info, MPI_Request* request) {
-  return initialize_request(comm, request, [&]() -> plait::Request& {
-    return plait::partitioned::send_init({buf, partitions, count, datatype, dest, tag, comm, info});
-  });
+  return initialize_request(
+      comm, dest, request,
+      [&]() -> plait::Request& { return plait::partitioned::send_init({buf, partitions, count, datatype, dest, tag, comm, info}); },
+      PLAIT_NATIVE(MPI_Psend_init(buf, partitions, count, datatype, dest, tag, comm, info, request)));
 }
 
 extern "C" int MPI_Precv_init(void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                               MPI_Info info, MPI_Request* request) {
-  return initialize_request(comm, request, [&]() -> plait::Request& {
-    return plait::partitioned::receive_init({buf, partitions, count, datatype, source, tag, comm, info});
-  });
+  return initialize_request(
+      comm, source, request,
+      [&]() -> plait::Request& { return plait::partitioned::receive_init({buf, partitions, count, datatype, source, tag, comm, info}); },
+      PLAIT_NATIVE(MPI_Precv_init(buf, partitions, count, datatype, source, tag, comm, info, request)));
 }
 
 extern "C" int MPI_Pready(int partition, MPI_Request request) {
-  return on_request(request, [&](plait::Request& r) { plait::partitioned::ready(r, partition, partition); });
+  return on_request(
+      request, [&](plait::Request& r) { plait::partitioned::ready(r, partition, partition); },
+      PLAIT_NATIVE(MPI_Pready(partition, request)));
 }
 
 extern "C" int MPI_Pready_range(int low, int high, MPI_Request request) {
-  return on_request(request, [&](plait::Request& r) { plait::partitioned::ready(r, low, high); });
+  return on_request(
+      request, [&](plait::Request& r) { plait::partitioned::ready(r, low, high); }, PLAIT_NATIVE(MPI_Pready_range(low, high, request)));
 }
 
 extern "C" int MPI_Pready_list(int length, plait::mpi::ListedPartitions partitions[], MPI_Request request) {
-  return on_request(request, [&](plait::Request& r) { plait::partitioned::ready(r, length, partitions); });
+  return on_request(
+      request, [&](plait::Request& r) { plait::partitioned::ready(r, length, partitions); },
+      PLAIT_NATIVE(MPI_Pready_list(length, partitions, request)));
 }
 
 extern "C" int MPI_Parrived(MPI_Request request, int partition, int* flag) {
-  return on_request(request, [&](plait::Request& r) {
-    plait::require(flag, MPI_ERR_ARG);
-    *flag = plait::partitioned::arrived(r, partition) ? 1 : 0;
-  });
+  return on_request(
+      request,
+      [&](plait::Request& r) {
+        plait::require(flag, MPI_ERR_ARG);
+        *flag = plait::partitioned::arrived(r, partition) ? 1 : 0;
+      },
+      PLAIT_NATIVE(MPI_Parrived(request, partition, flag)));
 }
 
 #pragma GCC visibility pop

@@ -3,8 +3,11 @@
 
 #include <mpi.h>
 
+#include <atomic>
+
 #include "mpi/communicator.hpp"
 #include "mpi/native.hpp"
+#include "mpi/quirks.hpp"
 #include "mpi/threads.hpp"
 #include "partitioned/request.hpp"
 
@@ -22,6 +25,27 @@ int initialize_request(MPI_Comm comm, MPI_Request* request, Make make, const cha
   return on(comm, run, call);
 }
 
+/// Has the program partitioned requests of the MPI's own, on communicators that plait cannot serve?
+inline constinit std::atomic<bool> natives_exist{false};
+
+/// A call that makes one: of plait's, or where that cannot serve the communicator the MPI's own.
+template <class Make, class Native>
+int initialize_request(MPI_Comm comm, int rank, MPI_Request* request, Make make, Native native,
+                       const char* call = __builtin_FUNCTION()) noexcept {
+  if (const int no = refused(comm, call); no != MPI_SUCCESS) return no;
+  bool served = true;
+  const auto ask = [&] {
+    const MpiLock lock;
+    served = comm == MPI_COMM_NULL || partitioned::serves(comm, rank);
+    require(served || has_own_partitioned(), MPI_ERR_UNSUPPORTED_OPERATION);
+  };
+  const int error = on(comm, ask, call);
+  if (error != MPI_SUCCESS) return error;
+  if (served) return initialize_request(comm, request, make, call);
+  natives_exist.store(true, std::memory_order_relaxed);
+  return gated(native);
+}
+
 /// A call on one, whose communicator's error handler is told.
 template <class Body>
 int on_request(MPI_Request handle, Body body, const char* call = __builtin_FUNCTION()) noexcept {
@@ -35,6 +59,13 @@ int on_request(MPI_Request handle, Body body, const char* call = __builtin_FUNCT
   } catch (...) {
     return report_on(r->kind->communicator(*r), MPI_ERR_INTERN, call);
   }
+}
+
+/// The same where it may be the MPI's own.
+template <class Body, class Native>
+int on_request(MPI_Request handle, Body body, Native native, const char* call = __builtin_FUNCTION()) noexcept {
+  const bool its = natives_exist.load(std::memory_order_relaxed) && handle != MPI_REQUEST_NULL && !ours(handle);
+  return its ? asking(native) : on_request(handle, body, call);
 }
 
 }  // namespace plait::mpi

@@ -28,11 +28,24 @@ using ListedPartitions = decltype(listed_in(&MPI_Pready_list))::type;
 
 // Open MPI 5.0.11 says that it is MPI 3.1 and has these of MPI 4.0: MPI_Isendrecv, MPI_Isendrecv_replace, MPI_Comm_idup_with_info.
 // Were they not plait's too, calls on communicators of plait's would go to the MPI.
+// The same of partitioned communication, which plait passes on where it cannot serve a communicator.
 #if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
 #define PLAIT_MPI_HAS_ISENDRECV 1
+#define PLAIT_MPI_HAS_PARTITIONED 1
 #else
 #define PLAIT_MPI_HAS_ISENDRECV 0
+#define PLAIT_MPI_HAS_PARTITIONED 0
 #endif
+
+/// May partitioned messages be the MPI's own? Those of Open MPI 5.0.11 crash with sessions alone: they want MPI_COMM_WORLD.
+inline bool has_own_partitioned() noexcept {
+#ifdef OMPI_MAJOR_VERSION
+  int initialized = 0;
+  return PLAIT_MPI_HAS_PARTITIONED && PMPI_Initialized(&initialized) == MPI_SUCCESS && initialized;
+#else
+  return PLAIT_MPI_HAS_PARTITIONED;
+#endif
+}
 
 /// Where there is no memory MPI_Alloc_mem of MPICH 5.0.2 says that all is well, and gives an address a few bytes behind null.
 inline bool is_nothing(const void* block) noexcept { return reinterpret_cast<std::uintptr_t>(block) < 4096; }

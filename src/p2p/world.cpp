@@ -1,5 +1,6 @@
 #include "p2p/world.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <numeric>
@@ -69,6 +70,13 @@ GroupOf::GroupOf(MPI_Comm comm, bool own) {
 GroupOf::~GroupOf() { PMPI_Group_free(&group_); }
 
 void GroupOf::processes(std::span<const int> ranks, std::span<int> found) const {
+  // With sessions alone there is no MPI_COMM_WORLD; Open MPI 5.0.11 crashes where it is asked for its group.
+  int initialized = 0;
+  check(PMPI_Initialized(&initialized));
+  if (!initialized) {
+    std::ranges::fill(found, MPI_UNDEFINED);
+    return;
+  }
   MPI_Group all = MPI_GROUP_NULL;
   check(PMPI_Comm_group(MPI_COMM_WORLD, &all));
   const int error = PMPI_Group_translate_ranks(group_, static_cast<int>(ranks.size()), ranks.data(), all, found.data());
@@ -76,10 +84,14 @@ void GroupOf::processes(std::span<const int> ranks, std::span<int> found) const 
   check(error);
 }
 
-std::vector<int> GroupOf::processes() const {
+int GroupOf::size() const {
   int size = 0;
   check(PMPI_Group_size(group_, &size));
-  std::vector<int> ranks(static_cast<std::size_t>(size));
+  return size;
+}
+
+std::vector<int> GroupOf::processes() const {
+  std::vector<int> ranks(static_cast<std::size_t>(size()));
   std::vector<int> found(ranks.size());
   std::iota(ranks.begin(), ranks.end(), 0);
   processes(ranks, found);

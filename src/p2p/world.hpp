@@ -35,6 +35,7 @@ class GroupOf {
   GroupOf(const GroupOf&) = delete;
   GroupOf& operator=(const GroupOf&) = delete;
 
+  [[nodiscard]] int size() const;
   /// The numbers in MPI_COMM_WORLD of some of its ranks, MPI_UNDEFINED for processes that are not in it; or of all.
   void processes(std::span<const int> ranks, std::span<int> found) const;
   [[nodiscard]] std::vector<int> processes() const;

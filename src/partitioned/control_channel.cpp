@@ -7,12 +7,13 @@
 
 namespace plait::partitioned {
 
-void ControlChannel::open(MPI_Comm comm, std::uint64_t node, bool needed) {
+bool ControlChannel::open(MPI_Comm comm, std::uint64_t node, bool needed) {
   int size = 0;
   check(PMPI_Comm_size(comm, &size));
   node_ = node;
   QueuePlace mine;
   mine.node = node;
+  mine.shares = shared_memory_works();
   try {
     if (needed) {
       const Region::Place place = lane::Node::get().region().take(sizeof(ControlQueue<ControlMessage>));
@@ -25,8 +26,10 @@ void ControlChannel::open(MPI_Comm comm, std::uint64_t node, bool needed) {
   places_.resize(static_cast<std::size_t>(size));
   const int bytes = static_cast<int>(sizeof mine);
   check(PMPI_Allgather(&mine, bytes, MPI_BYTE, places_.data(), bytes, MPI_BYTE, comm));
+  if (!std::ranges::all_of(places_, &QueuePlace::shares)) return false;
   if (std::ranges::none_of(places_, [](const QueuePlace& p) { return p.region.file >= 0; })) places_.clear();
   peers_.resize(places_.size());
+  return true;
 }
 
 bool ControlChannel::reaches(int process) noexcept {

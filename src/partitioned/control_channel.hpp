@@ -17,8 +17,8 @@ namespace plait::partitioned {
 class ControlChannel {
  public:
   /// Collective over `comm`, whose ranks are the processes. `node` tells nodes apart; `needed`: the others shall write to this process
-  /// so, which need not be alike in all. Throws MPIError, std::bad_alloc.
-  void open(MPI_Comm comm, std::uint64_t node, bool needed);
+  /// so, which need not be alike in all. False, in all alike, where one of them has no shared memory. Throws MPIError, std::bad_alloc.
+  [[nodiscard]] bool open(MPI_Comm comm, std::uint64_t node, bool needed);
   /// Can this one be reached? Always the same answer.
   [[nodiscard]] bool reaches(int process) noexcept;
   /// To one that is reached. False where there is no room now.
@@ -31,6 +31,7 @@ class ControlChannel {
     RegionName region;  ///< without a file: it has none
     std::uint64_t offset = 0;
     std::uint64_t node = 0;
+    bool shares = false;  ///< the process can have shared memory
   };
   struct Peer {
     bool known = false;

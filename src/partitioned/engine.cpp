@@ -29,7 +29,7 @@ Engine& Engine::get() {
 
 void Engine::open(MPI_Comm comm, bool serialized) noexcept try {
   node_ = p2p::node_hash();
-  control_.open(comm, node_, serialized);
+  if (!control_.open(comm, node_, serialized)) return;
   comm_ = comm;
   serialized_ = serialized;
   next_tag_ = kFirstChunkTag;

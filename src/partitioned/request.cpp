@@ -294,6 +294,15 @@ void open(MPI_Comm comm, bool serialized) noexcept {
 bool used() noexcept { return Engine::get().used(); }
 bool move_all() noexcept { return used() && Engine::get().try_progress(); }
 
+bool serves(MPI_Comm comm, int rank) {
+  if (!Engine::get().is_open() || !id_of(comm)) return false;
+  const p2p::GroupOf group(comm);
+  if (rank < 0 || rank >= group.size()) return true;  // nobody, or a mistake
+  int process = MPI_UNDEFINED;
+  group.processes({&rank, 1}, {&process, 1});
+  return process != MPI_UNDEFINED;
+}
+
 void close() noexcept { Engine::get().close(); }
 
 bool is_partitioned(const Request& r) noexcept { return r.kind == &kPartitioned; }

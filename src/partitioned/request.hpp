@@ -30,6 +30,9 @@ struct Arguments {
   MPI_Info info;
 };
 
+/// Can messages on this communicator to and from this rank be plait's? The same answer on both sides.
+[[nodiscard]] bool serves(MPI_Comm comm, int rank);
+
 /// Not started yet.
 [[nodiscard]] Request& send_init(const Arguments& arguments);
 [[nodiscard]] Request& receive_init(const Arguments& arguments);

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 from plait import launch
 from plait.mpis import ROOT
-from programs import MPI, run
+from programs import MPI, preloading, run
 
 
 def random_channels(processes, hosts, rounds, most):
@@ -73,6 +73,23 @@ def test_finepoints_in_their_own_way(processes, nodes, word):
     done = run("finepoints", word, processes=processes, hosts=nodes, timeout=120)
     assert done.stdout == f"finepoints: {word} right\n"
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("way", ["world", "session", "pmpi"])
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_what_only_the_mpi_can_carry(way, nodes):
+    """2 x 1"""
+    if nodes > 1 and (reason := launch.why_no_nodes(MPI)):
+        pytest.skip(reason)
+    done = run("partitioned_native", way, hosts=nodes)
+    assert done.stdout == f"partitioned messages of a {way}: right\n"
+    assert done.stderr == ""
+
+
+def test_without_shared_memory():
+    """2 x 1"""
+    done = run("partitioned_native", "init", env=[preloading(MPI.build / "bin" / "no_memfd.so")])
+    assert done.stdout == "partitioned messages of a init: right\n"
 
 
 @pytest.mark.parametrize("word", ["file", "space", "nofiles", "fork"])
