@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from plait import plan
+from plait.error import PlaitError
 from plait.guess import did_you_mean
 
 
-class BenchError(Exception):
+class BenchError(PlaitError):
     """Something the user can mend; its text is one clear line."""
 
 

@@ -1,4 +1,4 @@
-"""The words of the `plait` command."""
+"""The words of the `plait` command. What only some of them need is imported there: `plait run` shall start at once."""
 
 from __future__ import annotations
 
@@ -11,18 +11,14 @@ from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
-from rich.console import Console
 
 # Pinned: typer 0.29 has its own click and hands these on under no other name.
 from typer._click.exceptions import NoArgsIsHelpError, NoSuchOption, UsageError
 
 from plait import launch, mpis
-from plait.catalogue import BenchError
-from plait.files import FileError
+from plait.error import PlaitError
 from plait.guess import did_you_mean
 from plait.mpis import Mpi, MpiError
-from plait.results import make_console
-from plait.store import StoreError
 
 app = typer.Typer(
     help="Compile, run, look at and compare hybrid MPI programs on any MPI.",
@@ -67,7 +63,7 @@ def main() -> None:
         sys.exit(0)
     except UsageError as error:
         _fail(_in_one_line(error), 2)
-    except (MpiError, BenchError, FileError, StoreError) as error:
+    except PlaitError as error:
         _fail(str(error), 2)
     except typer.Abort:
         sys.exit(128 + signal.SIGINT)
@@ -178,6 +174,8 @@ def info(
     if of_settings:
         _tell_settings(mpi, as_json, as_markdown)
         return
+    from rich.console import Console
+
     from plait.info import gather, table
 
     facts = gather(mpi)
@@ -189,6 +187,7 @@ def info(
 
 def _tell_settings(mpi: Mpi, as_json: bool, as_markdown: bool) -> None:
     from plait import settings
+    from plait.results import make_console
 
     found = settings.ask(mpi)
     if as_json:
@@ -232,6 +231,7 @@ def bench(
 ) -> None:
     from plait import bench as module
     from plait.catalogue import Choice
+    from plait.results import make_console
 
     mpi = mpis.find(ctx.obj)
     if show:

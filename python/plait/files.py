@@ -6,8 +6,10 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from plait.error import PlaitError
 
-class FileError(Exception):
+
+class FileError(PlaitError):
     """Why a file cannot be written; one clear line."""
 
 

@@ -16,13 +16,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
+from plait.error import PlaitError
 from plait.guess import did_you_mean
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = ("mpich", "openmpi", "impi", "system")
 
 
-class MpiError(Exception):
+class MpiError(PlaitError):
     """Something the user can mend; its text is one clear line."""
 
 

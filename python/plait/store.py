@@ -6,12 +6,14 @@ import json
 import subprocess
 from functools import cache
 from pathlib import Path
-from typing import Any
-
-import jsonschema
+from typing import TYPE_CHECKING, Any
 
 from plait import results
+from plait.error import PlaitError
 from plait.mpis import ROOT
+
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
 
 SCHEMA = 1
 OUT = Path("out")
@@ -19,7 +21,7 @@ PLAN = "run.json"  # which jobs a run of `plait bench` is made of
 COMPARE = "compare.json"
 
 
-class StoreError(Exception):
+class StoreError(PlaitError):
     """What is wrong with a folder of results; one clear line."""
 
 
@@ -69,7 +71,9 @@ def newest(below: Path = OUT) -> Path:
 
 
 @cache
-def _validator() -> jsonschema.protocols.Validator:
+def _validator() -> Validator:
+    import jsonschema  # takes longer than all else that a command imports
+
     return jsonschema.Draft202012Validator(json.loads(Path(__file__).with_name("measurement.schema.json").read_text()))
 
 
