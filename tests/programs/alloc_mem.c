@@ -19,7 +19,8 @@ enum { kLarge = 3 << 20, kMega = 1 << 20 };
 
 static int no_files;
 
-/* In the place of the C library's, for all that this process has loaded. */
+/* In the place of the C library's, for all that this process has loaded. Not preloaded, as no_memfd.c is: this program runs under
+ * sanitizers too, whose runtime has to come first. */
 int memfd_create(const char* name, unsigned flags) {
   if (!no_files) return (int)syscall(SYS_memfd_create, name, flags);
   errno = ENOSYS;

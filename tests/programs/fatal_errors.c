@@ -1,6 +1,7 @@
 // fatal_errors CALL [HANDLER]: a mistake in that call, under MPI's default handler, which ends the job, or by word: abort; return, own:
 // then the program goes on. 1 process.
 #include <mpi.h>
+#include <plait/finepoints.h>
 #include <plait/mpix.h>
 #include <plait/partitioned.h>
 #include <stdio.h>
@@ -34,6 +35,32 @@ static void set_handler(MPI_Comm comm, const char* word) {
   MPI_Errhandler_free(&mine);
 }
 
+static int fail_in_group(void) {
+  const int outside = 1;
+  MPI_Comm threads;
+  MPI_Group all, some;
+  MPIX_Threadcomm_init(MPI_COMM_WORLD, 1, &threads);
+  MPIX_Threadcomm_start(threads);
+  MPI_Comm_group(threads, &all);
+  const int error = MPI_Group_incl(all, 1, &outside, &some);
+  MPI_Group_free(&all);
+  MPIX_Threadcomm_finish(threads);
+  MPIX_Threadcomm_free(&threads);
+  return error;
+}
+
+static int fail_in_finepoints(const char* call) {
+  static int out[10], in[5];
+  MPI_Request send, receive;
+  MPI_Partitioned_Send_create(out, 10, MPI_INT, 1, 0, 8, MPI_COMM_WORLD, &send);
+  MPI_Partitioned_Recv_create(in, 5, MPI_INT, 0, 8, MPI_COMM_WORLD, &receive);
+  MPI_Start_part(&send);
+  if (strcmp(call, "MPI_Start_part") == 0) return MPI_Start_part(&send);  // nothing is added
+  if (strcmp(call, "MPI_Partitioned_free") == 0) return MPI_Partitioned_free(&send);
+  MPI_Partitioned_Add_to_buffer(&send, out, 10, MPI_INT);
+  return MPI_Wait_part(&receive, MPI_STATUS_IGNORE);
+}
+
 static int fail(const char* call, MPI_Comm comm) {
   static int data[1000];
   MPI_Request requests[2];
@@ -43,6 +70,8 @@ static int fail(const char* call, MPI_Comm comm) {
     MPI_Psend_init(data, 1, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_INFO_NULL, requests);
     return MPI_Pready(0, requests[0]);
   }
+  if (strcmp(call, "MPI_Group_incl") == 0) return fail_in_group();
+  if (strstr(call, "_part") || strstr(call, "Partitioned")) return fail_in_finepoints(call);
   if (strcmp(call, "MPI_Isend") == 0) return MPI_Isend(data, 1, MPI_INT, 77, 0, comm, requests);
   if (strcmp(call, "MPIX_Stream_free") == 0) {
     MPIX_Stream stream;

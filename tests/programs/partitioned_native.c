@@ -1,6 +1,7 @@
 // partitioned_native world|session|pmpi|init: partitioned messages where plait cannot carry them itself: on the communicator of a session,
-// beside MPI_COMM_WORLD or without it; in a program that PMPI_Init has started, as Open MPI's Fortran does; and, with init, as the
-// environment has it. They are the MPI's own then, beside messages of plait's. Finepoints' calls give an error there, or work.
+// beside MPI_COMM_WORLD or without it; in a program that PMPI_Init has started, as Open MPI's Fortran does; and, with init, where
+// no_memfd.c is preloaded: without shared memory. They are the MPI's own then, beside messages of plait's. Finepoints' calls give an error
+// there, or work.
 #include <mpi.h>
 #include <plait/finepoints.h>
 #include <plait/mpix.h>
@@ -13,6 +14,7 @@
 enum { PARTITIONS = 8, EACH = 1000, ROUNDS = 5 };
 
 static int rank, size;
+static int no_memory;  // there is no shared memory: whatever needs it says so
 
 // Open MPI 5.0.11 has none of its own with sessions alone: they crash there.
 static int is_refused(void) {
@@ -57,6 +59,7 @@ static void finepoints(MPI_Comm comm) {
   static int out[10], in[10];
   MPI_Request send = MPI_REQUEST_NULL, receive = MPI_REQUEST_NULL;
   const int error = MPI_Partitioned_Send_create(out, 10, MPI_INT, 1, (rank + 1) % size, 4, comm, &send);
+  if (no_memory) GIVES(error, MPI_ERR_UNSUPPORTED_OPERATION);
   if (error != MPI_SUCCESS) {
     GIVES(error, MPI_ERR_UNSUPPORTED_OPERATION);
     GIVES(MPI_Partitioned_Recv_create(in, 10, MPI_INT, (rank + size - 1) % size, 4, comm, &receive), MPI_ERR_UNSUPPORTED_OPERATION);
@@ -76,6 +79,7 @@ static void streams(MPI_Comm comm) {
   MPIX_Stream stream = MPIX_STREAM_NULL;
   MPI_Comm made = MPI_COMM_NULL;
   int error = MPIX_Stream_create(MPI_INFO_NULL, &stream);
+  if (no_memory) GIVES(error, MPI_ERR_UNSUPPORTED_OPERATION);
   if (error == MPI_SUCCESS) error = MPIX_Stream_comm_create(comm, stream, &made);
   if (error == MPI_SUCCESS) {
     int in = -1;
@@ -121,6 +125,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   const int by_pmpi = strcmp(word, "pmpi") == 0;
+  no_memory = strcmp(word, "init") == 0;
   if (by_pmpi) {
     PMPI_Init(&argc, &argv);
   } else {

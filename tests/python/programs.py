@@ -27,15 +27,17 @@ def hosts(request):
     return request.param
 
 
-def preloading(library):
-    """What puts a library before the program."""
+def preloading(name):
+    """What puts a library before the program: one of tests/programs, or any other by its path."""
     if limits["factor"] > 1:
         pytest.skip("a sanitizer's runtime has to come first, and a library that is preloaded comes before it")
+    library = MPI.build / "bin" / name
+    assert library.exists(), f"{library} is not built"
     return f"LD_PRELOAD={library}"
 
 
 def run(name, *words, processes=2, hosts=1, env=(), status=0, timeout=60):
-    """The program's end and what it said. `status`: that it has to end with; None: any."""
+    """The end of a program, of tests/programs or by its path, and what it said. `status`: that it has to end with; None: any."""
     processes = max(processes, hosts)
     timeout *= limits["factor"]
     options = ["-n", processes, "--hosts", hosts, "--timeout", timeout, *[word for pair in env for word in ("--env", pair)]]

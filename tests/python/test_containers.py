@@ -7,22 +7,11 @@ import time
 from pathlib import Path
 
 import pytest
-from plait.mpis import ROOT
-from programs import MPI, preloading
+from programs import MPI, preloading, run
 
 ROOTLESS = [] if os.geteuid() == 0 else ["-Ur"]
 # Holds a PID namespace until it is ended. Who enters it gets the ids from 2 on.
 HOLDER = ["unshare", *ROOTLESS, "--pid", "--fork", "--kill-child", "--mount-proc", "sleep", "600"]
-
-
-def launch(*words, processes=4, env=()):
-    options = ["-n", str(processes), "--timeout", "60", *[word for pair in env for word in ("--env", pair)]]
-    line = [ROOT / "plait", "--mpi", MPI.name, "run", *options, *words]
-    done = subprocess.run([str(word) for word in line], capture_output=True, text=True, timeout=120, check=False)
-    if done.returncode == 77:
-        pytest.skip(done.stdout.strip())
-    assert done.returncode == 0, " ".join(map(str, line)) + "\n" + done.stdout + done.stderr
-    return done.stdout
 
 
 def child_of(holder):
@@ -39,6 +28,10 @@ def child_of(holder):
 @pytest.fixture
 def two_namespaces(tmp_path):
     """A command before the program: ranks 0 and 1 go into one PID namespace, all others into another."""
+    # UCX goes over TCP between PID namespaces, as between nodes: MPICH 4.0.2 hangs in MPI_Finalize, a plain program without plait in 20
+    # of 20 runs.
+    if reason := MPI.why_no_nodes():
+        pytest.skip(reason)
     holders = [subprocess.Popen(HOLDER, stderr=subprocess.DEVNULL) for _ in range(2)]
     try:
         first, second = map(child_of, holders)
@@ -65,17 +58,25 @@ TESTERS = [
 ]
 
 
+def check(done, said):
+    if done.returncode == 77:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0 and said in done.stdout, " ".join(done.args) + "\n" + done.stdout + done.stderr
+    assert "cannot be preloaded" not in done.stderr
+
+
 @pytest.mark.parametrize(("words", "said"), TESTERS, ids=[words[0] for words, _ in TESTERS])
 def test_ranks_in_two_pid_namespaces_with_the_same_ids(two_namespaces, words, said):
     """4 x 1 to 4"""
-    told = launch(two_namespaces, sys.executable, "-c", "import os; os.write(1, b'%d\\n' % os.getpid())")
+    told = run(two_namespaces, sys.executable, "-c", "import os; os.write(1, b'%d\\n' % os.getpid())", processes=4).stdout
     ids = [int(line) for line in told.split()]
     assert len(ids) == 4 and len(set(ids)) < 4, told
-    assert said in launch(two_namespaces, MPI.build / "bin" / words[0], *words[1:], env=WITHOUT_OTHERS_MEMORY[MPI.family])
+    name, *options = words
+    done = run(two_namespaces, MPI.build / "bin" / name, *options, processes=4, env=WITHOUT_OTHERS_MEMORY[MPI.family], status=None)
+    check(done, said)
 
 
 @pytest.mark.parametrize(("words", "said"), TESTERS, ids=[words[0] for words, _ in TESTERS])
 def test_without_process_vm_readv(words, said):
     """3 x 1 to 4, as where seccomp or yama forbid it"""
-    forbidden = MPI.build / "lib" / "no_peer_memory.so"
-    assert said in launch(MPI.build / "bin" / words[0], *words[1:], processes=3, env=[preloading(forbidden)])
+    check(run(*words, processes=3, env=[preloading("no_peer_memory.so")], status=None), said)

@@ -6,8 +6,12 @@ import pytest
 from programs import run
 
 HALO = ", on communicator halo"
+WORLD = ", on communicator MPI_COMM_WORLD"
 CALLS = {
-    "MPI_Pready": ("MPI_ERR_REQUEST", ", on communicator MPI_COMM_WORLD"),
+    "MPI_Pready": ("MPI_ERR_REQUEST", WORLD),
+    "MPI_Start_part": ("MPI_ERR_REQUEST", WORLD),
+    "MPI_Wait_part": ("MPI_ERR_TRUNCATE", WORLD),
+    "MPI_Partitioned_free": ("MPI_ERR_REQUEST", WORLD),
     "MPI_Isend": ("MPI_ERR_RANK", HALO),
     "MPI_Recv": ("MPI_ERR_TRUNCATE", HALO),
     "MPI_Wait": ("MPI_ERR_TRUNCATE", HALO),
@@ -16,6 +20,7 @@ CALLS = {
     "MPI_Test": ("MPI_ERR_TRUNCATE", HALO),
     "MPIX_Stream_free": ("MPI_ERR_ARG", ""),
     "MPI_Free_mem": ("MPI_ERR_BASE", ""),
+    "MPI_Group_incl": ("MPI_ERR_RANK", ""),
 }
 
 

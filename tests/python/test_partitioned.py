@@ -88,7 +88,7 @@ def test_what_only_the_mpi_can_carry(way, nodes):
 
 def test_without_shared_memory():
     """2 x 1"""
-    done = run("partitioned_native", "init", env=[preloading(MPI.build / "bin" / "no_memfd.so")])
+    done = run("partitioned_native", "init", env=[preloading("no_memfd.so")])
     assert done.stdout == "partitioned messages of a init: right\n"
 
 
