@@ -64,8 +64,8 @@ void clear(ChannelMemory& m, const Shape& shape) noexcept {
 constexpr std::uint64_t kLeastPlaced = 2048;
 }  // namespace
 
-ChannelSender::ChannelSender(const lane::Memory& memory, std::uint32_t groups, const lane::Memory* staging)
-    : memory_(memory), staging_(staging), length_(std::max<std::uint64_t>(memory.bytes, 1)) {
+ChannelSender::ChannelSender(const lane::Memory& memory, std::uint32_t groups, const lane::Memory& readable)
+    : memory_(memory), readable_(readable), length_(std::max<std::uint64_t>(memory.bytes, 1)) {
   const Shape shape = Shape::of(memory.bytes, groups);
   const lane::Address bell = Doorbell::get().address();
   const Region::Place place = take_place(shape);
@@ -73,7 +73,7 @@ ChannelSender::ChannelSender(const lane::Memory& memory, std::uint32_t groups, c
   shared_ = static_cast<ChannelMemory*>(place.memory);
   clear(*shared_, shape);
   shared_->sender_bell = bell;
-  shared_->source = reinterpret_cast<std::uint64_t>(staging ? staging : &memory);
+  shared_->source = reinterpret_cast<std::uint64_t>(&readable);
 }
 
 ChannelSender::~ChannelSender() {
@@ -202,7 +202,7 @@ void ChannelSender::send(std::uint64_t begin, std::uint64_t end) noexcept {
 // ---- what finds no room
 
 void ChannelSender::open(std::uint64_t begin, std::uint64_t end) noexcept {
-  if (staging_) stage(memory_, *staging_, begin, end);
+  if (&readable_ != &memory_) stage(memory_, readable_, begin, end);
   // Looked for before, since the receiver may end the round as soon as it sees the last entry.
   EventCount* const bell = bell_.load(std::memory_order_acquire);
   while (begin < end) {
@@ -273,7 +273,7 @@ bool ChannelSender::push_opened() noexcept {
       n = group_end(group) - begin;
       ++next_opened_;
     }
-    fill(staging_ ? *staging_ : memory_, ticket, begin, n, placing);
+    fill(readable_, ticket, begin, n, placing);
     if (n > 0) count(n);
     moved = true;
   }

@@ -18,9 +18,10 @@ void stage(const lane::Memory& from, const lane::Memory& to, std::uint64_t begin
 
 class ChannelSender {  // NOLINT(clang-analyzer-optin.performance.Padding): some have lines of their own
  public:
-  /// `memory` stays where it is as long as this object lives. `staging`: a contiguous buffer of as many bytes, where what finds no
-  /// room is put, so that nobody looks at `memory` after `send`; null: it stays there. Throws std::bad_alloc, std::system_error.
-  ChannelSender(const lane::Memory& memory, std::uint32_t groups, const lane::Memory* staging);
+  /// `memory` stays where it is as long as this object lives. `readable`: where what finds no room is looked for later: `memory` itself,
+  /// or a contiguous buffer of as many bytes, into which it is copied; then nobody looks at `memory` after `send`. Throws
+  /// std::bad_alloc, std::system_error.
+  ChannelSender(const lane::Memory& memory, std::uint32_t groups, const lane::Memory& readable);
   ~ChannelSender();
   ChannelSender(const ChannelSender&) = delete;
   ChannelSender& operator=(const ChannelSender&) = delete;
@@ -77,7 +78,7 @@ class ChannelSender {  // NOLINT(clang-analyzer-optin.performance.Padding): some
   [[nodiscard]] bool claim_whole(std::uint32_t group) noexcept;
 
   const lane::Memory& memory_;
-  const lane::Memory* staging_;
+  const lane::Memory& readable_;
   std::uint64_t length_;  ///< units
   lane::Address address_;
   ChannelMemory* shared_;

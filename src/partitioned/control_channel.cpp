@@ -1,6 +1,6 @@
 #include "partitioned/control_channel.hpp"
 
-#include <algorithm>
+#include <array>
 #include <exception>
 
 #include "base/error.hpp"
@@ -11,9 +11,13 @@ bool ControlChannel::open(MPI_Comm comm, std::uint64_t node, bool needed) {
   int size = 0;
   check(PMPI_Comm_size(comm, &size));
   node_ = node;
+  std::array<int, 2> all{shared_memory_works() ? 1 : 0, needed ? 0 : 1};
+  check(PMPI_Allreduce(MPI_IN_PLACE, all.data(), 2, MPI_INT, MPI_MIN, comm));
+  const auto [all_share, none_needs] = all;
+  if (!all_share) return false;
+  if (none_needs) return true;
   QueuePlace mine;
   mine.node = node;
-  mine.shares = shared_memory_works();
   try {
     if (needed) {
       const Region::Place place = lane::Node::get().region().take(sizeof(ControlQueue<ControlMessage>));
@@ -26,8 +30,6 @@ bool ControlChannel::open(MPI_Comm comm, std::uint64_t node, bool needed) {
   places_.resize(static_cast<std::size_t>(size));
   const int bytes = static_cast<int>(sizeof mine);
   check(PMPI_Allgather(&mine, bytes, MPI_BYTE, places_.data(), bytes, MPI_BYTE, comm));
-  if (!std::ranges::all_of(places_, &QueuePlace::shares)) return false;
-  if (std::ranges::none_of(places_, [](const QueuePlace& p) { return p.region.file >= 0; })) places_.clear();
   peers_.resize(places_.size());
   return true;
 }

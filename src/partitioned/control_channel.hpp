@@ -16,8 +16,8 @@ namespace plait::partitioned {
 /// One thread at a time.
 class ControlChannel {
  public:
-  /// Collective over `comm`, whose ranks are the processes. `node` tells nodes apart; `needed`: the others shall write to this process
-  /// so, which need not be alike in all. False, in all alike, where one of them has no shared memory. Throws MPIError, std::bad_alloc.
+  /// Collective over `comm`, whose ranks are the processes. `node` tells nodes apart; `needed`: this process wants a queue; processes
+  /// may differ. Returns false, in all processes, if one of them has no shared memory. Throws MPIError, std::bad_alloc.
   [[nodiscard]] bool open(MPI_Comm comm, std::uint64_t node, bool needed);
   /// Can this one be reached? Always the same answer.
   [[nodiscard]] bool reaches(int process) noexcept;
@@ -31,7 +31,6 @@ class ControlChannel {
     RegionName region;  ///< without a file: it has none
     std::uint64_t offset = 0;
     std::uint64_t node = 0;
-    bool shares = false;  ///< the process can have shared memory
   };
   struct Peer {
     bool known = false;

@@ -14,7 +14,7 @@ using transport::must_work;
 
 namespace {
 
-/// Notes have the first tag, chunks those behind it.
+/// Control messages have the first tag, chunks those behind it.
 constexpr int kControlTag = 0;
 constexpr int kFirstChunkTag = 1;
 /// Between nodes, unless the program says otherwise: a message this large takes TCP about as long as ten small ones do.
@@ -29,7 +29,10 @@ Engine& Engine::get() {
 
 void Engine::open(MPI_Comm comm, bool serialized) noexcept try {
   node_ = p2p::node_hash();
-  if (!control_.open(comm, node_, serialized)) return;
+  if (!control_.open(comm, node_, serialized)) {
+    PMPI_Comm_free(&comm);
+    return;
+  }
   comm_ = comm;
   serialized_ = serialized;
   next_tag_ = kFirstChunkTag;
@@ -42,7 +45,7 @@ void Engine::open(MPI_Comm comm, bool serialized) noexcept try {
 // ---- taking part
 
 void Engine::begin_use() noexcept {
-  // Notes are exchanged by whichever thread comes, the helper too.
+  // Control messages are exchanged by whichever thread comes, the helper too.
   if (serialized_) need_mpi_lock();
   used_.store(true, std::memory_order_relaxed);
 }
@@ -98,6 +101,7 @@ void Engine::remove(Sender& sender) noexcept try {
 void Engine::take_out(Senders::iterator at) {
   std::unique_ptr<Sender> owned = std::move(at->second);
   senders_.erase(at);
+  owned->end();
   if (owned->side().nobody()) return;
   const bool left = owned->channel()->left();  // or between nodes: nobody looks at the channel
   const bool withdrawn = !owned->started();
@@ -108,7 +112,7 @@ void Engine::take_out(Senders::iterator at) {
   message.tag = owned->side().tag;
   message.comm = owned->side().comm_id->id;
   const int to = owned->side().process;
-  if (!left) freed_.push_back(std::move(owned));
+  if (!left) unreleased_.push_back(std::move(owned));
   if (!withdrawn) return;
   // Even if the receiver has answered: it waits for a message that will not come.
   send(message, to);
@@ -141,7 +145,7 @@ void Engine::remove(Receiver& receiver) noexcept try {
 
 /// Frees those whose receivers have left.
 void Engine::reap() noexcept {
-  std::erase_if(freed_, [](const auto& s) { return s->channel()->left(); });
+  std::erase_if(unreleased_, [](const auto& s) { return s->channel()->left(); });
 }
 
 // ---- matching
@@ -203,7 +207,7 @@ void Engine::end(Offer& offer) {
   if (offer.net) free_tags_[offer.net->cut().chunks()].push_back(offer.net->route().tag);
 }
 
-// ---- messages
+// ---- control messages
 
 /// To be sent by the next exchange.
 void Engine::send(const ControlMessage& message, int to) {
@@ -277,7 +281,7 @@ void Engine::take(const ControlMessage& message) {
       take_answer(message);
       break;
     case ControlMessage::Kind::released:
-      for (const auto& s : freed_) {
+      for (const auto& s : unreleased_) {
         if (s->number == message.number) s->channel()->leave();
       }
       break;

@@ -36,8 +36,7 @@ class Engine {
   /// Takes part from now on. Throws std::bad_alloc.
   void add(std::unique_ptr<Sender> sender);
   void add(std::unique_ptr<Receiver> receiver);
-  /// Takes part no more: the program has freed it.
-  /// One that is not delivered goes on by itself.
+  /// The program has freed it. A send that is not delivered is sent all the same.
   void remove(Sender& sender) noexcept;
   void remove(Receiver& receiver) noexcept;
 
@@ -87,7 +86,7 @@ class Engine {
   std::uint64_t next_order_ = 0;
   Senders senders_;
   std::vector<std::unique_ptr<Receiver>> receivers_;
-  std::vector<std::unique_ptr<Sender>> freed_;  ///< freed, but their receivers may still look at the channel
+  std::vector<std::unique_ptr<Sender>> unreleased_;  ///< freed and delivered, but their receivers may still look at the channel
   std::map<Key, std::deque<Receiver*>> waiting_;
   std::map<Key, std::deque<std::unique_ptr<Offer>>> offers_;
   std::vector<Sent> unsent_, sent_;

@@ -13,7 +13,7 @@
 
 namespace plait::partitioned {
 
-/// What one process tells another of a message, by the MPI.
+/// What two processes tell each other of a partitioned message.
 struct ControlMessage {
   enum class Kind : std::uint32_t {
     offer,     ///< to the receiver: there is a message

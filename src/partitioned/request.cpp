@@ -33,7 +33,7 @@ struct Partitioned : Request {
   const char* element = nullptr;  ///< of a send whose ranges are added: where the first one begins
   std::int64_t extent = 0;        ///< and how far they are apart
   std::uint64_t size = 0;         ///< bytes of each
-  bool lasting = false;           ///< made by finepoints' own calls, which see a request as always active: docs/partitioned.md
+  bool lasting = false;           ///< made by finepoints' calls: starting, waiting and freeing follow docs/partitioned.md, not MPI
   bool polled = false;            ///< a thread has begun to wait; until the round is over
 
   [[nodiscard]] const Side& side() const noexcept { return sender ? sender->side() : receiver->side(); }
@@ -143,7 +143,7 @@ void end_round(Partitioned& p) {
       p2p::tell_hang({"MPI_Start_part", nullptr}, 1, watchdog.seconds(), [&] {
         std::string text;
         describe(p, text);
-        return text;
+        return text + ", the last round of which its receiver has not taken";
       });
   };
   set_polled(p, true);
@@ -184,7 +184,6 @@ constexpr RequestKind kPartitioned{
     .peek = peek,
     .free = free_request,
     .cancel = [](Request&) -> int { return MPI_ERR_REQUEST; },
-    .block = nullptr,
     .waiter = [](Request&) -> progress::Waiter* { return &Doorbell::get(); },
     .patience = &progress::kForPartition,
     .set_polled = set_polled,

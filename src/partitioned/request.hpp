@@ -36,7 +36,8 @@ struct Arguments {
 /// Not started yet.
 [[nodiscard]] Request& send_init(const Arguments& arguments);
 [[nodiscard]] Request& receive_init(const Arguments& arguments);
-/// Finepoints' own, which live in its way: of one buffer of `count` elements, to which ranges are added; and started by whoever waits.
+/// Finepoints' requests. A send is one buffer of `count` elements, to which ranges are added. A receive is started by the call that waits
+/// for it.
 [[nodiscard]] Request& send_create(const Arguments& arguments, int threads);
 [[nodiscard]] Request& receive_create(const Arguments& arguments);
 
@@ -47,7 +48,8 @@ struct Arguments {
 void ready(Request& r, int low, int high);
 void ready(Request& r, int count, const int* partitions);
 [[nodiscard]] bool arrived(Request& r, int partition);
-/// Finepoints: `count` elements of `type` at `buffer`. `share`: a thread's part, after the last of which goes what they leave. Any thread.
+/// Finepoints: `count` elements of `type` at `buffer`. `share`: this is one thread's part, rounded down. The last of the threads' calls
+/// also adds the elements left at the buffer's end. Any thread.
 void add(Request& r, const void* buffer, int count, MPI_Datatype type, bool share);
 
 }  // namespace plait::partitioned

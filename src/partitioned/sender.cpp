@@ -31,6 +31,18 @@ std::uint64_t granule_of(std::uint64_t bytes) noexcept {
   return std::max(kGroupBytes, std::bit_ceil((bytes + kMostGroups - 1) / kMostGroups));
 }
 
+/// Of the bits in `mask`, set now: those of groups of so many that are complete by them.
+std::uint64_t whole_groups(std::uint64_t before, std::uint64_t mask, std::uint32_t size) noexcept {
+  if (size == 1) return mask;
+  std::uint64_t whole = 0;
+  const std::uint64_t after = before | mask;
+  for (std::uint64_t at = static_cast<std::uint64_t>(std::countr_zero(mask)) / size * size; at < kWord && mask >> at != 0; at += size) {
+    const std::uint64_t group = mask_of(at, at + size - 1);
+    if ((mask & group) != 0 && (after & group) == group) whole |= group;
+  }
+  return whole;
+}
+
 }  // namespace
 
 Sender::Sender(Side side, std::optional<Ranges> ranges)
@@ -53,7 +65,7 @@ Sender::Sender(Side side, std::optional<Ranges> ranges)
     staging_.at = room_.get();
     staging_.bytes = side_.memory.bytes;
   }
-  channel_ = std::make_unique<ChannelSender>(side_.memory, static_cast<std::uint32_t>(groups), adds() ? &staging_ : nullptr);
+  channel_ = std::make_unique<ChannelSender>(side_.memory, static_cast<std::uint32_t>(groups), readable());
 }
 
 /// Partitions go together as far as no receiver's partition has to wait for another's bytes.
@@ -72,6 +84,7 @@ void Sender::begin() noexcept {
   ++round_;
   taken_.store(0, std::memory_order_relaxed);
   shares_.store(0, std::memory_order_relaxed);
+  rest_added_.store(false, std::memory_order_relaxed);
   for (auto& word : bits_) word.store(0, std::memory_order_relaxed);
   for (auto& bytes : added_) bytes.store(0, std::memory_order_relaxed);
   if (elements_ % kWord != 0) bits_.back().store(mask_of(elements_ % kWord, kWord - 1), std::memory_order_relaxed);
@@ -94,23 +107,14 @@ void Sender::begin() noexcept {
 
 // ---- any thread
 
-/// Of the bits in `mask`, set now: those of groups that are complete by them.
-std::uint64_t Sender::mark_whole_groups(std::uint64_t before, std::uint64_t mask) const noexcept {
-  if (group_ == 1) return mask;
-  std::uint64_t whole = 0;
-  const std::uint64_t after = before | mask;
-  for (std::uint64_t at = static_cast<std::uint64_t>(std::countr_zero(mask)) / group_ * group_; at < kWord && mask >> at != 0;
-       at += group_) {
-    const std::uint64_t group = mask_of(at, at + group_ - 1);
-    if ((mask & group) != 0 && (after & group) == group) whole |= group;
-  }
-  return whole;
-}
+// Once a thread has handed over its part, by its last read-modify-write, another one may end the round, and then this object. What is
+// needed after that is read before.
 
 bool Sender::ready(int low, int high) noexcept {
   const auto first = static_cast<std::uint64_t>(low);
   const auto last = static_cast<std::uint64_t>(high);
-  const bool empty = side_.memory.bytes == 0;  // the last that is ready may end the round, and with it this object
+  const bool empty = side_.memory.bytes == 0;
+  const std::uint32_t group = group_;
   bool once = true;
   std::uint64_t run = 0;  // complete partitions [run, end) that are not on their way yet
   std::uint64_t run_end = 0;
@@ -123,7 +127,7 @@ bool Sender::ready(int low, int high) noexcept {
     delay();
     mask &= ~before;
     marked += static_cast<std::uint64_t>(std::popcount(mask));
-    for (std::uint64_t whole = mark_whole_groups(before, mask); whole != 0;) {
+    for (std::uint64_t whole = whole_groups(before, mask, group); whole != 0;) {
       const auto at = static_cast<std::uint64_t>(std::countr_zero(whole));
       const auto n = static_cast<std::uint64_t>(std::countr_one(whole >> at));
       if (run_end != w * kWord + at) {
@@ -196,7 +200,9 @@ void Sender::unmark(std::uint64_t first, std::uint64_t end) noexcept {
 bool Sender::add(std::uint64_t first, std::uint64_t count) noexcept {
   if (count == 0) return true;
   if (!mark(first, first + count)) return false;
-  const std::uint64_t each = side_.memory.bytes / elements_;
+  const std::uint64_t bytes = side_.memory.bytes;
+  const std::uint64_t granule = granule_;
+  const std::uint64_t each = bytes / elements_;
   if (each == 0) {
     count_down(count);
     return true;
@@ -205,17 +211,18 @@ bool Sender::add(std::uint64_t first, std::uint64_t count) noexcept {
   std::uint64_t run = 0;
   std::uint64_t run_end = 0;
   for (std::uint64_t at = first * each; at < end;) {
-    const std::uint64_t g = at / granule_;
-    const std::uint64_t limit = std::min((g + 1) * granule_, side_.memory.bytes);
+    const std::uint64_t g = at / granule;
+    const std::uint64_t start = g * granule;
+    const std::uint64_t limit = std::min(start + granule, bytes);
     const std::uint64_t n = std::min(end, limit) - at;
     at += n;
     // release: the bytes; acquire: the others', if these are the granule's last.
     const std::uint64_t sum = added_[g].fetch_add(n, std::memory_order_acq_rel) + n;
-    if (sum > limit - g * granule_) return false;
-    if (sum < limit - g * granule_) continue;
-    if (run_end != g * granule_) {
+    if (sum > limit - start) return false;
+    if (sum < limit - start) continue;
+    if (run_end != start) {
       if (run < run_end) complete(run, run_end);
-      run = g * granule_;
+      run = start;
     }
     run_end = limit;
   }
@@ -227,10 +234,15 @@ bool Sender::add(std::uint64_t first, std::uint64_t count) noexcept {
 bool Sender::add_share(std::uint64_t first, std::uint64_t count) noexcept {
   const std::uint64_t rest = ranges_->rest();
   if (rest == 0) return add(first, count);
+  const int threads = ranges_->threads;
   // acquire: what the others have written; release: what we have.
-  const bool last = shares_.fetch_add(1, std::memory_order_acq_rel) + 1 == ranges_->threads;
-  if (last && add(elements_ - rest, rest)) return add(first, count);
-  if (!last && add(first, count)) return true;
+  const bool last = shares_.fetch_add(1, std::memory_order_acq_rel) + 1 == threads;
+  delay();
+  // relaxed: who adds the rest is decided here, no more.
+  const bool adds_rest = last && !rest_added_.exchange(true, std::memory_order_relaxed);
+  const bool rest_refused = adds_rest && !add(elements_ - rest, rest);
+  if (!rest_refused && add(first, count)) return true;
+  if (rest_refused) rest_added_.store(false, std::memory_order_relaxed);
   // As if it had not been called: another call has to be the last.
   shares_.fetch_sub(1, std::memory_order_relaxed);
   return false;
@@ -264,6 +276,11 @@ void Sender::settle() noexcept {
   if (!counted_ || !delivered()) return;
   counted_ = false;
   undelivered.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void Sender::end() noexcept {
+  const std::lock_guard guard(busy_);
+  settle();
 }
 
 bool Sender::done() const noexcept {

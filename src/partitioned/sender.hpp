@@ -78,8 +78,11 @@ class Sender {
   /// What others may read of it.
   [[nodiscard]] const lane::Memory& readable() const noexcept { return staging_.at ? staging_ : side_.memory; }
 
+  /// All of it is delivered, and there is no round any more.
+  void end() noexcept;
+
   std::uint32_t number = 0;  ///< among those of this process
-  bool freed = false;        ///< by the program, before all was delivered
+  bool freed = false;        ///< the program has freed it
 
   /// Rounds of messages whose ranges are added that have begun and are not delivered. A hint.
   [[nodiscard]] static bool any_undelivered() noexcept { return undelivered.load(std::memory_order_relaxed) > 0; }
@@ -87,7 +90,6 @@ class Sender {
  private:
   void begin() noexcept;
   [[nodiscard]] std::uint32_t group_for(std::uint64_t part) const noexcept;
-  [[nodiscard]] std::uint64_t mark_whole_groups(std::uint64_t before, std::uint64_t mask) const noexcept;
   void complete(std::uint64_t begin, std::uint64_t end) noexcept;
   void settle() noexcept;
   void complete_partitions(std::uint64_t first, std::uint64_t end) noexcept;
@@ -118,6 +120,7 @@ class Sender {
   std::atomic<std::uint64_t> left_{0};             ///< of a message without bytes: partitions that are not ready
   std::atomic<std::uint64_t> taken_{0};            ///< units that the program has back
   std::atomic<int> shares_{0};                     ///< calls of add_share
+  std::atomic<bool> rest_added_{false};            ///< by the last of these; one that was refused may have made another the last, too
 };
 
 }  // namespace plait::partitioned
