@@ -4,7 +4,7 @@
 namespace plait {
 
 #ifdef PLAIT_DELAYS
-/// Often none, at times a few cycles, seldom the core or some microseconds. Any thread.
+/// Usually returns at once. Sometimes spins for some cycles; seldom yields the core, or sleeps up to 50 us. Any thread.
 void delay() noexcept;
 #else
 inline void delay() noexcept {}

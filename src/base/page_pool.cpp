@@ -23,7 +23,7 @@ PagePool::~PagePool() { munmap(pages_, bytes_); }
 
 // ---- free runs by size
 
-/// Up to 15 pages a bin a size, then eight bins for each power of two.
+/// One bin for each size up to 15 pages; above that, eight bins for each power of two.
 std::uint32_t PagePool::bin_of(std::uint32_t pages) noexcept {
   if (pages < 8) return pages;
   const auto log = static_cast<std::uint32_t>(std::bit_width(pages)) - 1;
@@ -40,7 +40,7 @@ void PagePool::add_free(std::uint32_t begin, std::uint32_t pages) noexcept {
   filled_[bin / 64] |= std::uint64_t{1} << bin % 64;
 }
 
-/// Its pages are then inside of whatever the caller makes of them.
+/// Clears the marks at both ends; the caller sets the run's new ones.
 void PagePool::remove_free(std::uint32_t begin) noexcept {
   Page& first = pages_[begin];
   const std::uint32_t bin = bin_of(first.run);
@@ -105,7 +105,7 @@ bool PagePool::give(std::uint32_t begin) noexcept {
   return true;
 }
 
-/// Makes a run free, and one with its neighbours where they are.
+/// Frees a run and merges it with free neighbours.
 void PagePool::release(std::uint32_t begin) noexcept {
   std::uint32_t pages = pages_[begin].run;
   pages_[begin].state = kInside;

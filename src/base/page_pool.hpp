@@ -1,6 +1,6 @@
-// Which of a mapping's pages are taken. Runs of pages are handed out and taken back in constant time: free runs are linked by size
-// (two-level segregated fit), and each says at both ends how long it is, so that neighbours become one. The pages themselves
-// are never touched here. A pool belongs to one thread at a time.
+// Which of a mapping's pages are taken. Runs of pages are handed out and taken back without a search of the pages: free runs are linked by
+// size (two-level segregated fit), and each says at both ends how long it is, so that neighbours become one. The pages themselves are never
+// touched here. A pool belongs to one thread at a time.
 #pragma once
 
 #include <array>
@@ -41,9 +41,9 @@ class PagePool {
  private:
   enum State : std::uint32_t { kInside, kTaken, kHeld, kFree, kFreeEnd };
   struct Page {
-    std::uint32_t state;  ///< of the first page of a run, and of the last where that is free and another page
-    std::uint32_t run;    ///< its pages, in these two
-    std::uint32_t before, after;
+    std::uint32_t state;          ///< valid in a run's first page, and in its last where the run is free and longer than a page
+    std::uint32_t run;            ///< its pages, in these two
+    std::uint32_t before, after;  ///< free runs of the same bin
   };
   static constexpr std::uint32_t kBins = 240;
   static constexpr int kTries = 8;  ///< runs of a bin whose size is about right that are looked at before larger ones

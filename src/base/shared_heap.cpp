@@ -239,6 +239,7 @@ std::size_t SharedHeap::touched() const noexcept {
 /// Long free runs give theirs back, until half of what may be kept is left. The lock is free meanwhile: a run that is held keeps
 /// its arena, and one thread at a time does this.
 void SharedHeap::empty_some() noexcept {
+  std::unique_ptr<Arena> gone;  // unmapped without the lock: that may take long
   std::unique_lock guard(lock_);
   while (emptying_ && touched() > kKept / 2) {
     Arena* arena = nullptr;
@@ -250,10 +251,11 @@ void SharedHeap::empty_some() noexcept {
     }
     if (run.pages == 0) break;
     guard.unlock();
+    gone.reset();
     const bool emptied = madvise(arena->at(run.begin), run.pages * page(), MADV_REMOVE) == 0;
     guard.lock();
     arena->pool.put_back(run, emptied);
-    const std::unique_ptr<Arena> gone = drop_if_unused(*arena);
+    gone = drop_if_unused(*arena);
     if (!emptied) break;
   }
   emptying_ = false;

@@ -61,8 +61,8 @@ class SharedHeap {
   std::mutex lock_;
   std::vector<std::unique_ptr<Arena>> arenas_;
   std::size_t bytes_ = 0;  ///< of all arenas
-  std::size_t empty_at_;   ///< bytes of free blocks that hold memory from which on some give it back
-  bool emptying_ = false;  ///< a thread does
+  std::size_t empty_at_;   ///< when free blocks hold more bytes than this, long free runs return theirs to the system
+  bool emptying_ = false;  ///< a thread is in empty_some()
   bool available_;
 };
 

@@ -186,11 +186,8 @@ constexpr RequestKind kKind{.progress = progress,
                             .free = free_early,
                             .cancel = cancel,
                             .block = block,
-                            .waiter = nullptr,
                             .patience = &progress::kForRequests,
                             .set_polled = set_polled,
-                            .start = nullptr,
-                            .arm = nullptr,
                             .communicator = [](const Request&) -> std::uint64_t { return 0; },
                             .describe = describe};
 

@@ -9,16 +9,15 @@
 
 namespace plait::lane {
 
-/// Sent eagerly to another process, up to so many bytes; beyond them the time to ask is little beside that for copying in
-/// pieces. Inside a process what is larger than a small block is copied once.
+/// Sent eagerly to another process, up to so many bytes. Above it the RTS and CTS cost little beside the copying. Inside a process
+/// what is larger than a small block is copied once.
 inline constexpr std::size_t kEagerLimit = 32768;
 
-/// Does it fit into a cell? Such a message, if it is contiguous and need not be synchronous, needs no
-/// operation.
+/// Does it fit into a cell? Such a message, if it is contiguous and need not be synchronous, needs no operation.
 [[nodiscard]] constexpr bool fits_cell(std::uint64_t bytes) noexcept { return bytes <= transport::kInline; }
 /// The same of so many elements, however many.
 [[nodiscard]] constexpr bool fits_cell(std::uint64_t count, std::uint64_t size) noexcept {
-  return count <= transport::kInline && fits_cell(count * size);  // the first so that the product is one
+  return count <= transport::kInline && fits_cell(count * size);  // checked first, so that the product does not overflow
 }
 
 enum class Protocol : std::uint8_t { cell, block, rendezvous };

@@ -145,7 +145,7 @@ void Endpoint::take_message(LaneIn& lane, const Cell& cell, Kind kind, std::uint
     release_block(lane, block);
   }
   receive->received = receive->wanted;
-  end_receive(*receive);
+  end(*receive);
 }
 
 void Endpoint::release_block(LaneIn& lane, Block& block) noexcept {
@@ -183,13 +183,13 @@ void Endpoint::keep_or_drop(MatchContext* context, LaneIn& lane, const Cell& cel
 Unexpected& Endpoint::new_unexpected(std::uint32_t source, std::int32_t tag) noexcept {
   Unexpected* const message = unexpected_.take();
   // No receive is there to be told.
-  if (!message) fatal("no memory left to keep a message that no receive waits for yet, with tag %d", tag);
+  if (!message) fatal("no memory left for an unexpected message with tag %d", tag);
   message->source = source;
   message->tag = tag;
   return *message;
 }
 
-/// The sender need not keep the payload.
+/// Answers an RTS that nobody will receive: the sender has its buffer back.
 void Endpoint::decline(LaneIn& lane, const Rts& offer) noexcept {
   static_cast<Rendezvous*>(lane.region->at(offer.rendezvous))->state.store(Rendezvous::kFree, std::memory_order_release);
   lane.ring.notify_sender();
@@ -226,18 +226,18 @@ void Endpoint::start_receive(Operation& receive, Unexpected& message) noexcept {
 void Endpoint::start_with(Operation& receive, Unexpected& message) noexcept {
   const auto give = [this](Unexpected* u) { unexpected_.give(*u); };
   const std::unique_ptr<Unexpected, decltype(give)> owned(&message, give);
+  if (message.offered && message.lane) {
+    accept(receive, *message.lane, message.source, message.tag, message.offer);
+    return;
+  }
+  meet(receive, message.source, message.tag, message.bytes);
   if (message.process >= 0) {
-    meet(receive, message.source, message.tag, message.bytes);
     if (message.offered) {
       accept_remote(receive, message.process, message.operation);
       return;
     }
     answer_remote(message.process, message.operation);  // a synchronous one
-  } else if (message.offered) {
-    accept(receive, *message.lane, message.source, message.tag, message.offer);
-    return;
   }
-  meet(receive, message.source, message.tag, message.bytes);
   if (message.lost) {
     receive.error = Error::no_memory;
     receive.wanted = 0;
@@ -245,7 +245,7 @@ void Endpoint::start_with(Operation& receive, Unexpected& message) noexcept {
     unpack(message.data(), receive.memory, 0, receive.wanted);
   }
   receive.received = receive.wanted;
-  end_receive(receive);
+  end(receive);
 }
 
 void Endpoint::cancel(Operation& receive) noexcept {
@@ -253,7 +253,7 @@ void Endpoint::cancel(Operation& receive) noexcept {
   receive.context->unpost(receive);
   receive.error = Error::cancelled;
   receive.received = 0;
-  end_receive(receive);
+  end(receive);
 }
 
 // ---- sending
@@ -265,7 +265,7 @@ void Endpoint::start_send(Operation& send) noexcept {
   lane.waiting.push_back(send);
   if (!lane.listed) {
     lane.listed = true;
-    sending_.push_back(&lane);  // needs no memory
+    sending_.push_back(&lane);  // lane_to has reserved the room
   }
 }
 
@@ -280,10 +280,10 @@ bool Endpoint::write(Operation& send) noexcept {
       write_envelope(*cell, send.remote_context, send.source, send.tag);
       pack(send.memory, 0, cell->payload, send.memory.bytes);
       lane.ring.publish(*cell, Kind::kInline, send.memory.bytes);
-      end_send(send);
+      end(send);
       return true;
     case Protocol::block:
-      // Without a block it is offered.
+      // No block is free: by rendezvous.
       if (write_block(send, *cell, send.memory.bytes <= transport::kSmallBlock ? small_ : large_)) return true;
       break;
     case Protocol::rendezvous:
@@ -300,19 +300,8 @@ bool Endpoint::write_block(Operation& send, Cell& cell, Blocks& blocks) noexcept
   const InBlock where{own->offset};
   std::memcpy(cell.payload, &where, sizeof where);
   send.out->ring.publish(cell, Kind::kBlock, send.memory.bytes);
-  end_send(send);
+  end(send);
   return true;
-}
-
-void Endpoint::end_send(Operation& send) noexcept {
-  count_unfinished(-1);
-  const bool freed = send.freed;
-  send.complete.store(true, std::memory_order_release);
-  if (freed) {
-    --disowned_;
-    --send.context->disowned;
-    retire(send);
-  }
 }
 
 // ---- all of it

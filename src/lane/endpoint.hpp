@@ -158,7 +158,7 @@ class Endpoint {
 
  private:
   void adopt_lanes() noexcept;
-  /// Before a lane is made: it can be listed as one with waiting sends then.
+  /// Called before a lane is made, so that listing it needs no memory later.
   void reserve_sending();
   bool poll(LaneIn& lane) noexcept;
   void take_message(LaneIn& lane, const transport::Cell& cell, transport::Kind kind, std::uint32_t bytes) noexcept;
@@ -167,7 +167,7 @@ class Endpoint {
   static void decline(LaneIn& lane, const transport::Rts& offer) noexcept;
   static void drop_memory(Operation& operation) noexcept;
   static void release_block(LaneIn& lane, transport::Block& block) noexcept;
-  void end_receive(Operation& receive) noexcept;
+  void end(Operation& operation) noexcept;
 
   [[nodiscard]] bool start_with_unexpected(Operation& receive) noexcept;
   void start_with(Operation& receive, Unexpected& message) noexcept;
@@ -226,7 +226,6 @@ class Endpoint {
   [[nodiscard]] bool write_rts(Operation& send, transport::Cell& cell) noexcept;
   [[nodiscard]] bool push(Operation& send) noexcept;
   void end_rts(Operation& send) noexcept;
-  void end_send(Operation& send) noexcept;
   [[nodiscard]] bool work() noexcept;
 
   transport::EndpointMemory* memory_;
@@ -312,16 +311,16 @@ inline void Endpoint::start_receive(Operation& receive) noexcept {
   receive.context->post(receive);
 }
 
-inline void Endpoint::end_receive(Operation& receive) noexcept {
+inline void Endpoint::end(Operation& o) noexcept {
   // Nothing of ours touches the operation after this but its retirement.
   count_unfinished(-1);
-  const bool freed = receive.freed;
+  const bool freed = o.freed;
   // release: the payload.
-  receive.complete.store(true, std::memory_order_release);
+  o.complete.store(true, std::memory_order_release);
   if (freed) [[unlikely]] {
     --disowned_;
-    --receive.context->disowned;
-    retire(receive);
+    --o.context->disowned;
+    retire(o);
   }
 }
 

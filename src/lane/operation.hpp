@@ -67,7 +67,8 @@ struct Operation : Request {
   std::uint64_t moved = 0;      ///< bytes that this side has put into chunks, or got
   std::uint64_t last_seen = 0;  ///< receive: when the last piece came
 
-  /// A send by `number` of the communicator into `lane`, to `receiver`, which is the context's number there.
+  /// `receiver`: the receiver's number of the match context. `number`: this endpoint's in the communicator. `its_tag`: the message's.
+  /// `rank`: the destination, for the watchdog.
   void become_send(LaneOut& lane, std::uint32_t receiver, std::uint32_t number, std::int32_t its_tag, std::int32_t rank) noexcept {
     is_send = true;
     out = &lane;

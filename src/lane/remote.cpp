@@ -137,7 +137,7 @@ void Endpoint::take_record(const Record& record, const std::byte* payload) noexc
   answer_remote(record.process, record.operation);
   unpack(payload, receive->memory, 0, receive->wanted);
   receive->received = receive->wanted;
-  end_receive(*receive);
+  end(*receive);
 }
 
 void Endpoint::keep_or_drop_record(MatchContext* context, const Record& record, const std::byte* payload) noexcept {
@@ -159,7 +159,7 @@ void Endpoint::accept_remote(Operation& receive, std::int32_t process, std::uint
   receive.received = 0;
   if (receive.wanted == 0) {
     answer_remote(process, operation);
-    end_receive(receive);
+    end(receive);
     return;
   }
   std::byte* to = receive.memory.at;
@@ -167,7 +167,7 @@ void Endpoint::accept_remote(Operation& receive, std::int32_t process, std::uint
   if (!to) {
     receive.error = Error::no_memory;
     answer_remote(process, operation);
-    end_receive(receive);
+    end(receive);
     return;
   }
   transport::network()->fetch(process, operation, to, receive.wanted, receive.slot);
@@ -177,7 +177,7 @@ void Endpoint::accept_remote(Operation& receive, std::int32_t process, std::uint
 void Endpoint::take_answer(const Record& record) noexcept {
   Operation& send = operation_at(record.target);
   if (record.kind == Record::Kind::kFin) {
-    end_send(send);
+    end(send);
     return;
   }
   const std::byte* from = send.memory.at;
@@ -196,11 +196,11 @@ void Endpoint::end_transfer(Operation& operation, bool ok) noexcept {
   delete[] operation.owned;
   operation.owned = nullptr;
   if (operation.is_send) {
-    end_send(operation);
+    end(operation);
     return;
   }
   operation.received = ok ? operation.wanted : 0;
-  end_receive(operation);
+  end(operation);
 }
 
 /// Puts a send into what goes to its process next; false where there is no room.
@@ -220,7 +220,7 @@ bool Endpoint::write_record(Operation& send) noexcept {
   if (!payload) return false;
   if (small) pack(send.memory, 0, payload, send.memory.bytes);
   n.end(send.out->process, record);
-  if (record.kind == Record::Kind::kMessage) send.endpoint->end_send(send);
+  if (record.kind == Record::Kind::kMessage) send.endpoint->end(send);
   return true;
 }
 

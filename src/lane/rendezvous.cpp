@@ -65,7 +65,7 @@ void Endpoint::finish_rendezvous(Operation& receive) noexcept {
   // release: we have read the sender's buffer.
   receive.rendezvous->state.store(Rendezvous::kFree, std::memory_order_release);
   receive.in->ring.notify_sender();
-  end_receive(receive);
+  end(receive);
 }
 
 void Endpoint::take_chunk(LaneIn& lane, const Cell& cell, std::uint32_t bytes) noexcept {
@@ -179,7 +179,7 @@ void Endpoint::end_rts(Operation& send) noexcept {
   rendezvous_sends_.remove(send);
   rendezvous_[send.order].held = false;
   send.rendezvous = nullptr;
-  end_send(send);
+  end(send);
 }
 
 Endpoint::OwnRendezvous* Endpoint::take_rendezvous() noexcept {

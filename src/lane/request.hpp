@@ -62,16 +62,17 @@ struct RequestKind {
   int (*cancel)(Request&);
   /// Blocks in a way of the program's for some time until one of these, all that a call waits for, may be done; false where they
   /// have no way to do so together. Null: the kind never has.
-  bool (*block)(std::span<Request*>, double seconds);
+  bool (*block)(std::span<Request*>, double seconds) = nullptr;
   /// Where a thread waits for one. Null: nothing notifies it.
-  progress::Waiter* (*waiter)(Request&);
+  progress::Waiter* (*waiter)(Request&) = nullptr;
   const progress::Patience* patience;
   /// A thread waits for it and makes its rounds, or has ended to. Null: nobody has to know.
-  void (*set_polled)(Request&, bool here);
+  void (*set_polled)(Request&, bool here) = nullptr;
   /// Starts a persistent one again. Null: the kind has none.
-  int (*start)(Request&);
-  /// A call waits for one that is not active, or asks for it: one that such calls start is active then. Null: the kind has none.
-  void (*arm)(Request&);
+  int (*start)(Request&) = nullptr;
+  /// A wait or test sees an inactive request. A kind whose requests are started by being waited for (finepoints' receives) starts it
+  /// here. Null: the kind has none.
+  void (*arm)(Request&) = nullptr;
   /// The communicator whose error handler is told, as a number; 0: that of calls without one.
   std::uint64_t (*communicator)(const Request&);
   /// What it waits for, for a person to read.

@@ -44,7 +44,7 @@ struct Unexpected {
   }
 };
 
-/// So that small messages usually take no memory. Used by the endpoint's thread.
+/// Keeps records for the next messages, so that a small unexpected message usually allocates nothing. Under the endpoint's guard.
 class UnexpectedPool {
  public:
   UnexpectedPool() = default;

@@ -117,7 +117,7 @@ extern "C" int MPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* requ
   return on(comm, [&] { plait::mpi::duplicate_later(*c, PMPI_Comm_idup, newcomm, request); });
 }
 
-#if PLAIT_MPI_HAS_ISENDRECV
+#if PLAIT_MPI_HAS_CALLS_OF_4
 extern "C" int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request) {
   Communicator* const c = find_communicator(comm);
   if (!c) return gated([&] { return PMPI_Comm_idup_with_info(comm, info, newcomm, request); });
@@ -173,7 +173,10 @@ extern "C" int MPI_Comm_free(MPI_Comm* comm) { return plait::mpi::release(comm, 
 
 extern "C" int MPI_Comm_disconnect(MPI_Comm* comm) {
   const Call call{"MPI_Comm_disconnect", PLAIT_CALLER};
-  if (Communicator* const c = comm ? find_communicator(*comm) : nullptr) plait::p2p::wait_until_left(*c, call);
+  if (Communicator* const c = comm ? find_communicator(*comm) : nullptr) {
+    const int error = on(*comm, [&] { plait::p2p::wait_until_left(*c, call); });
+    if (error != MPI_SUCCESS) return error;
+  }
   return plait::mpi::release(comm, PMPI_Comm_disconnect);
 }
 

@@ -29,15 +29,8 @@ inline int report_on(std::uint64_t comm, int code, const char* call = __builtin_
 /// Runs a body that returns an error; what it throws becomes one.
 template <class Body>
 int on_returning(MPI_Comm comm, Body body, const char* call = __builtin_FUNCTION()) noexcept {
-  try {
-    return report_on(comm, body(), call);
-  } catch (const MPIError& error) {
-    return error.reported ? error.code : report_on(comm, error.code, call);
-  } catch (const std::bad_alloc&) {
-    return report_on(comm, MPI_ERR_NO_MEM, call);
-  } catch (...) {
-    return report_on(comm, MPI_ERR_INTERN, call);
-  }
+  const auto tell = [&](int code) { return report_on(comm, code, call); };
+  return told([&] { return tell(body()); }, tell);
 }
 
 template <class Body>

@@ -83,25 +83,25 @@ void take_native_statuses(Batch& batch, MPI_Status* statuses) {
 
 // ---- one
 
-int wait_one(MPI_Request* request, MPI_Status* status, const void* caller) {
+int wait_one(MPI_Request* request, MPI_Status* status, p2p::Call call) {
   Request* const r = ours(*request);
   require(r->kind, MPI_ERR_REQUEST);
   if (lane::Operation* const o = p2p::as_operation(*r); o && o->active) {
     const std::uint64_t comm = r->kind->communicator(*r);
     const bool stays = o->persistent;
-    const int error = p2p::wait(*o, one(status), {"MPI_Wait", caller});
+    const int error = p2p::wait(*o, one(status), call);
     if (!stays) *request = MPI_REQUEST_NULL;
-    return report_on(comm, error, "MPI_Wait");
+    return report_on(comm, error, call.name);
   }
   arm(*r);
   if (!advance(*r)) {
     Single pending(*r);
-    Waiting waiting(pending, "MPI_Wait", caller, 1);
+    Waiting waiting(pending, call.name, call.caller, 1);
     const auto ended = [&] { return advance(*r); };
     do waiting.pause(ended);
     while (!ended());
   }
-  return retire_alone(*r, request, one(status), "MPI_Wait");
+  return retire_alone(*r, request, one(status), call.name);
 }
 
 int test_one(MPI_Request* request, int* flag, MPI_Status* status) {
@@ -179,7 +179,7 @@ int wait_messages(int count, MPI_Request* requests, MPI_Status* statuses, const 
     lane::Operation* const o = r ? p2p::as_operation(*r) : nullptr;
     if (!o || !o->active) return i;
     // What has come already is taken without another look at the rest.
-    if (p2p::progress(*o)) continue;
+    if (p2p::progress(*o->endpoint)) continue;
     of_one = of_one || of_one_endpoint(count - i, requests + i);
     if (!of_one) return i;
     p2p::wait_long(*o, {"MPI_Waitall", caller});
@@ -381,6 +381,33 @@ int start_one(Request& r, const char* call) {
 }
 
 }  // namespace
+
+// ---- by two names
+
+int start(MPI_Request* request, const char* call) noexcept {
+  if (!is_ours(request)) return gated([&] { return PMPI_Start(request); });
+  return returning([&] { return start_one(*ours(*request), call); }, call);
+}
+
+int wait(MPI_Request* request, MPI_Status* status, p2p::Call call) noexcept {
+  if (!is_ours(request)) return blocking([&] { return PMPI_Wait(request, status); });
+  return returning([&] { return wait_one(request, status, call); }, call.name);
+}
+
+int free_request(MPI_Request* request, const char* call) noexcept {
+  if (!is_ours(request)) return gated([&] { return PMPI_Request_free(request); });
+  const auto body = [&] {
+    Request& r = *ours(*request);
+    require(r.kind, MPI_ERR_REQUEST);
+    const std::uint64_t comm = r.kind->communicator(r);
+    const int error = r.kind->free(r);
+    // What may not be freed yet stays; one that ended with an error is gone.
+    if (error == MPI_SUCCESS || !r.kind || !r.active) *request = MPI_REQUEST_NULL;
+    return report_on(comm, error, call);
+  };
+  return returning(body, call);
+}
+
 }  // namespace plait::mpi
 
 #pragma GCC visibility push(default)
@@ -393,9 +420,7 @@ using plait::mpi::is_ours;
 using plait::mpi::returning;
 
 extern "C" int MPI_Wait(MPI_Request* request, MPI_Status* status) {
-  if (!is_ours(request)) return blocking([&] { return PMPI_Wait(request, status); });
-  const void* const caller = __builtin_return_address(0);
-  return returning([&] { return plait::mpi::wait_one(request, status, caller); });
+  return plait::mpi::wait(request, status, {"MPI_Wait", __builtin_return_address(0)});
 }
 
 extern "C" int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
@@ -441,18 +466,7 @@ extern "C" int MPI_Testsome(int count, MPI_Request requests[], int* outcount, in
   return returning([&] { return plait::mpi::test_some(count, requests, outcount, indices, statuses); });
 }
 
-extern "C" int MPI_Request_free(MPI_Request* request) {
-  if (!is_ours(request)) return gated([&] { return PMPI_Request_free(request); });
-  return returning([&] {
-    plait::Request& r = *plait::mpi::ours(*request);
-    plait::require(r.kind, MPI_ERR_REQUEST);
-    const std::uint64_t comm = r.kind->communicator(r);
-    const int error = r.kind->free(r);
-    // What may not be freed yet stays; one that ended with an error is gone.
-    if (error == MPI_SUCCESS || !r.kind || !r.active) *request = MPI_REQUEST_NULL;
-    return plait::mpi::report_on(comm, error, "MPI_Request_free");
-  });
-}
+extern "C" int MPI_Request_free(MPI_Request* request) { return plait::mpi::free_request(request, "MPI_Request_free"); }
 
 extern "C" int MPI_Cancel(MPI_Request* request) {
   if (!is_ours(request)) return gated([&] { return PMPI_Cancel(request); });
@@ -464,10 +478,7 @@ extern "C" int MPI_Cancel(MPI_Request* request) {
   });
 }
 
-extern "C" int MPI_Start(MPI_Request* request) {
-  if (!is_ours(request)) return gated([&] { return PMPI_Start(request); });
-  return returning([&] { return plait::mpi::start_one(*plait::mpi::ours(*request), "MPI_Start"); });
-}
+extern "C" int MPI_Start(MPI_Request* request) { return plait::mpi::start(request, "MPI_Start"); }
 
 extern "C" int MPI_Startall(int count, MPI_Request requests[]) {
   if (!has_ours(count, requests)) return gated([&] { return PMPI_Startall(count, requests); });

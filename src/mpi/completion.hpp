@@ -7,6 +7,7 @@
 
 #include "mpi/error.hpp"
 #include "mpi/handle.hpp"
+#include "p2p/envelope.hpp"
 
 namespace plait::mpi {
 
@@ -33,12 +34,10 @@ inline void arm_all(int count, const MPI_Request* requests) noexcept {
   }
 }
 
-/// Runs a body that returns an error it has reported; what it throws becomes one.
-template <class Body>
-int returning(Body body, const char* call = __builtin_FUNCTION()) noexcept {
-  int code = MPI_SUCCESS;
-  const int thrown = guarded([&] { code = body(); }, call);
-  return thrown != MPI_SUCCESS ? thrown : code;
-}
+// Calls that are exported by two names, MPI's and finepoints'. `call`: the one that the program has used.
+
+int start(MPI_Request* request, const char* call) noexcept;
+int wait(MPI_Request* request, MPI_Status* status, p2p::Call call) noexcept;
+int free_request(MPI_Request* request, const char* call) noexcept;
 
 }  // namespace plait::mpi

@@ -8,6 +8,8 @@
 #include <iterator>
 #include <string_view>
 
+#include "transport/packets.hpp"
+
 namespace plait::mpi {
 namespace {
 
@@ -54,9 +56,8 @@ bool ends_the_job(MPI_Errhandler handler) noexcept {
 
 /// `where`: ", on communicator halo" or nothing.
 void say(const char* call, int code, const char* where) noexcept {
-  int initialized = 0;  // with sessions alone nobody has a rank
   int rank = 0;
-  if (PMPI_Initialized(&initialized) == MPI_SUCCESS && initialized) PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (transport::world_exists()) PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   int error_class = MPI_ERR_OTHER;
   PMPI_Error_class(code, &error_class);
   const auto* const known = std::ranges::find(kClasses, error_class, &ErrorClass::number);

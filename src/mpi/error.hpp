@@ -21,9 +21,9 @@ void name_if_fatal_on_file(MPI_File file, int code, const char* call) noexcept;
 void name_if_fatal_on_session(MPI_Session session, int code, const char* call) noexcept;
 #endif
 
-// In all of these `call` is the exported function's name: by itself that of the function that the line stands in.
+// `call`: the exported function's name. The default is the function that contains the call, so helpers must pass it on.
 
-/// The handler is told only where it is there: with sessions alone it is not.
+/// With sessions alone there is no MPI_COMM_SELF whose handler could be told: the code is only returned.
 inline int report(int code, const char* call = __builtin_FUNCTION()) noexcept {
   if (code == MPI_SUCCESS) [[likely]]
     return code;
@@ -34,19 +34,35 @@ inline int report(int code, const char* call = __builtin_FUNCTION()) noexcept {
   return code;
 }
 
-/// Runs the body of an exported function; what it throws becomes its error code.
+/// Runs a body that returns an error which a handler has been told; what it throws becomes one. `tell` tells the handler of this, and
+/// returns it.
+template <class Body, class Tell>
+int told(Body body, Tell tell) noexcept {
+  try {
+    return body();
+  } catch (const MPIError& error) {
+    return error.reported ? error.code : tell(error.code);
+  } catch (const std::bad_alloc&) {
+    return tell(MPI_ERR_NO_MEM);
+  } catch (...) {
+    return tell(MPI_ERR_INTERN);
+  }
+}
+
+/// Where the handler is that of calls without a communicator.
+template <class Body>
+int returning(Body body, const char* call = __builtin_FUNCTION()) noexcept {
+  return told(body, [&](int code) { return report(code, call); });
+}
+
+/// The same of a body that returns nothing.
 template <class Body>
 int guarded(Body body, const char* call = __builtin_FUNCTION()) noexcept {
-  try {
+  const auto run = [&] {
     body();
     return MPI_SUCCESS;
-  } catch (const MPIError& error) {
-    return error.reported ? error.code : report(error.code, call);
-  } catch (const std::bad_alloc&) {
-    return report(MPI_ERR_NO_MEM, call);
-  } catch (...) {
-    return report(MPI_ERR_INTERN, call);
-  }
+  };
+  return returning(run, call);
 }
 
 }  // namespace plait::mpi

@@ -27,7 +27,7 @@ extern "C" int MPI_Partitioned_Recv_create(void* buf, int count, MPI_Datatype da
 
 extern "C" int MPI_Start_part(MPI_Request* request) {
   if (!request) return report(MPI_ERR_REQUEST);
-  return MPI_Start(request);
+  return plait::mpi::start(request, "MPI_Start_part");
 }
 
 extern "C" int MPI_Partitioned_Add_to_buffer(MPI_Request* request, const void* buf, int count, MPI_Datatype datatype) {
@@ -42,12 +42,12 @@ extern "C" int MPI_Partitioned_Add_to_buffer_a(MPI_Request* request, const void*
 
 extern "C" int MPI_Wait_part(MPI_Request* request, MPI_Status* status) {
   if (!request) return report(MPI_ERR_REQUEST);
-  return MPI_Wait(request, status);
+  return plait::mpi::wait(request, status, {"MPI_Wait_part", __builtin_return_address(0)});
 }
 
 extern "C" int MPI_Partitioned_free(MPI_Request* request) {
   if (!request || !plait::mpi::is_ours(request)) return report(MPI_ERR_REQUEST);
-  return MPI_Request_free(request);
+  return plait::mpi::free_request(request, "MPI_Partitioned_free");
 }
 
 #pragma GCC visibility pop

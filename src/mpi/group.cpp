@@ -40,30 +40,33 @@ MPI_Group handle(const Place& me, std::vector<Place> some) {
 
 using Combine = std::vector<Place> (*)(std::span<const Place>, std::span<const Place>);
 
-int combine(MPI_Group one, MPI_Group other, MPI_Group* made, Combine how) {
-  return guarded([&] {
+int combine(MPI_Group one, MPI_Group other, MPI_Group* made, Combine how, const char* call = __builtin_FUNCTION()) {
+  const auto body = [&] {
     require(made, MPI_ERR_ARG);
     const Group& known = our_group(is_our_group(one) ? one : other);
     *made = handle(known.me, how(members(one), members(other)));
-  });
+  };
+  return guarded(body, call);
 }
 
 using Pick = std::vector<Place> (*)(const Group&, std::span<const int>);
 
-int pick(MPI_Group group, int n, const int* ranks, MPI_Group* made, Pick how) {
-  return guarded([&] {
+int pick(MPI_Group group, int n, const int* ranks, MPI_Group* made, Pick how, const char* call = __builtin_FUNCTION()) {
+  const auto body = [&] {
     require(made && n >= 0 && (ranks || n == 0), MPI_ERR_ARG);
     const Group& g = our_group(group);
     *made = handle(g.me, how(g, std::span(ranks, static_cast<std::size_t>(n))));
-  });
+  };
+  return guarded(body, call);
 }
 
-int pick_ranges(MPI_Group group, int n, int ranges[][3], MPI_Group* made, Pick how) {
-  return guarded([&] {
+int pick_ranges(MPI_Group group, int n, int ranges[][3], MPI_Group* made, Pick how, const char* call = __builtin_FUNCTION()) {
+  const auto body = [&] {
     require(made && n >= 0 && (ranges || n == 0), MPI_ERR_ARG);
     const Group& g = our_group(group);
     *made = handle(g.me, how(g, threadcomm::ranks_of(std::span<const int[3]>(ranges, static_cast<std::size_t>(n)))));
-  });
+  };
+  return guarded(body, call);
 }
 
 void translate(MPI_Group from, std::span<const int> ranks, MPI_Group to, int* found) {

@@ -242,7 +242,7 @@ PLAIT_SENDRECV_REPLACE(MPI_Sendrecv_replace_c, MPI_Count)
 PLAIT_ISENDRECV(MPI_Isendrecv_c, MPI_Count)
 PLAIT_ISENDRECV_REPLACE(MPI_Isendrecv_replace_c, MPI_Count)
 #endif
-#if PLAIT_MPI_HAS_ISENDRECV
+#if PLAIT_MPI_HAS_CALLS_OF_4
 PLAIT_ISENDRECV(MPI_Isendrecv, int)
 PLAIT_ISENDRECV_REPLACE(MPI_Isendrecv_replace, int)
 #endif

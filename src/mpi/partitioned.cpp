@@ -7,10 +7,10 @@
 #include "partitioned/request.hpp"
 
 // The MPI's own call, which is there if any request of its own is.
-#if PLAIT_MPI_HAS_PARTITIONED
-#define PLAIT_NATIVE(CALL) [&] { return P##CALL; }
+#if PLAIT_MPI_HAS_CALLS_OF_4
+#define PLAIT_OWN_OF_MPI(CALL) [&] { return P##CALL; }
 #else
-#define PLAIT_NATIVE(CALL) [] { return MPI_ERR_UNSUPPORTED_OPERATION; }
+#define PLAIT_OWN_OF_MPI(CALL) [] { return MPI_ERR_UNSUPPORTED_OPERATION; }
 #endif
 
 #pragma GCC visibility push(default)
@@ -23,7 +23,7 @@ extern "C" int MPI_Psend_init(const void* buf, int partitions, MPI_Count count, 
   return initialize_request(
       comm, dest, request,
       [&]() -> plait::Request& { return plait::partitioned::send_init({buf, partitions, count, datatype, dest, tag, comm, info}); },
-      PLAIT_NATIVE(MPI_Psend_init(buf, partitions, count, datatype, dest, tag, comm, info, request)));
+      PLAIT_OWN_OF_MPI(MPI_Psend_init(buf, partitions, count, datatype, dest, tag, comm, info, request)));
 }
 
 extern "C" int MPI_Precv_init(void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
@@ -31,24 +31,24 @@ extern "C" int MPI_Precv_init(void* buf, int partitions, MPI_Count count, MPI_Da
   return initialize_request(
       comm, source, request,
       [&]() -> plait::Request& { return plait::partitioned::receive_init({buf, partitions, count, datatype, source, tag, comm, info}); },
-      PLAIT_NATIVE(MPI_Precv_init(buf, partitions, count, datatype, source, tag, comm, info, request)));
+      PLAIT_OWN_OF_MPI(MPI_Precv_init(buf, partitions, count, datatype, source, tag, comm, info, request)));
 }
 
 extern "C" int MPI_Pready(int partition, MPI_Request request) {
   return on_request(
       request, [&](plait::Request& r) { plait::partitioned::ready(r, partition, partition); },
-      PLAIT_NATIVE(MPI_Pready(partition, request)));
+      PLAIT_OWN_OF_MPI(MPI_Pready(partition, request)));
 }
 
 extern "C" int MPI_Pready_range(int low, int high, MPI_Request request) {
   return on_request(
-      request, [&](plait::Request& r) { plait::partitioned::ready(r, low, high); }, PLAIT_NATIVE(MPI_Pready_range(low, high, request)));
+      request, [&](plait::Request& r) { plait::partitioned::ready(r, low, high); }, PLAIT_OWN_OF_MPI(MPI_Pready_range(low, high, request)));
 }
 
 extern "C" int MPI_Pready_list(int length, plait::mpi::ListedPartitions partitions[], MPI_Request request) {
   return on_request(
       request, [&](plait::Request& r) { plait::partitioned::ready(r, length, partitions); },
-      PLAIT_NATIVE(MPI_Pready_list(length, partitions, request)));
+      PLAIT_OWN_OF_MPI(MPI_Pready_list(length, partitions, request)));
 }
 
 extern "C" int MPI_Parrived(MPI_Request request, int partition, int* flag) {
@@ -58,7 +58,7 @@ extern "C" int MPI_Parrived(MPI_Request request, int partition, int* flag) {
         plait::require(flag, MPI_ERR_ARG);
         *flag = plait::partitioned::arrived(r, partition) ? 1 : 0;
       },
-      PLAIT_NATIVE(MPI_Parrived(request, partition, flag)));
+      PLAIT_OWN_OF_MPI(MPI_Parrived(request, partition, flag)));
 }
 
 #pragma GCC visibility pop

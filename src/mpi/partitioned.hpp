@@ -34,14 +34,16 @@ int initialize_request(MPI_Comm comm, int rank, MPI_Request* request, Make make,
                        const char* call = __builtin_FUNCTION()) noexcept {
   if (const int no = refused(comm, call); no != MPI_SUCCESS) return no;
   bool served = true;
-  const auto ask = [&] {
+  const auto run = [&] {
     const MpiLock lock;
     served = comm == MPI_COMM_NULL || partitioned::serves(comm, rank);
     require(served || has_own_partitioned(), MPI_ERR_UNSUPPORTED_OPERATION);
+    if (!served) return;
+    require(request, MPI_ERR_ARG);
+    *request = handle_of(make());
   };
-  const int error = on(comm, ask, call);
-  if (error != MPI_SUCCESS) return error;
-  if (served) return initialize_request(comm, request, make, call);
+  const int error = on(comm, run, call);
+  if (error != MPI_SUCCESS || served) return error;
   natives_exist.store(true, std::memory_order_relaxed);
   return gated(native);
 }
@@ -51,14 +53,11 @@ template <class Body>
 int on_request(MPI_Request handle, Body body, const char* call = __builtin_FUNCTION()) noexcept {
   Request* const r = ours(handle);
   if (!r || !r->kind || !partitioned::is_partitioned(*r)) return report(MPI_ERR_REQUEST, call);
-  try {
+  const auto run = [&] {
     body(*r);
     return MPI_SUCCESS;
-  } catch (const MPIError& error) {
-    return error.reported ? error.code : report_on(r->kind->communicator(*r), error.code, call);
-  } catch (...) {
-    return report_on(r->kind->communicator(*r), MPI_ERR_INTERN, call);
-  }
+  };
+  return told(run, [&](int code) { return report_on(r->kind->communicator(*r), code, call); });
 }
 
 /// The same where it may be the MPI's own.

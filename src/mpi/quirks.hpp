@@ -30,20 +30,18 @@ using ListedPartitions = decltype(listed_in(&MPI_Pready_list))::type;
 // Were they not plait's too, calls on communicators of plait's would go to the MPI.
 // The same of partitioned communication, which plait passes on where it cannot serve a communicator.
 #if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
-#define PLAIT_MPI_HAS_ISENDRECV 1
-#define PLAIT_MPI_HAS_PARTITIONED 1
+#define PLAIT_MPI_HAS_CALLS_OF_4 1
 #else
-#define PLAIT_MPI_HAS_ISENDRECV 0
-#define PLAIT_MPI_HAS_PARTITIONED 0
+#define PLAIT_MPI_HAS_CALLS_OF_4 0
 #endif
 
 /// May partitioned messages be the MPI's own? Those of Open MPI 5.0.11 crash with sessions alone: they want MPI_COMM_WORLD.
 inline bool has_own_partitioned() noexcept {
 #ifdef OMPI_MAJOR_VERSION
   int initialized = 0;
-  return PLAIT_MPI_HAS_PARTITIONED && PMPI_Initialized(&initialized) == MPI_SUCCESS && initialized;
+  return PLAIT_MPI_HAS_CALLS_OF_4 && PMPI_Initialized(&initialized) == MPI_SUCCESS && initialized;
 #else
-  return PLAIT_MPI_HAS_PARTITIONED;
+  return PLAIT_MPI_HAS_CALLS_OF_4;
 #endif
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/mpi_lock.hpp"
 #include "p2p/world.hpp"
 #include "progress/helper.hpp"
 
@@ -46,18 +47,6 @@ struct Card {
   std::uint64_t node;  ///< hash of its name
   std::uint32_t context;
   std::uint32_t streams;  ///< that its process has, whatever they are attached to
-};
-
-/// Owns what is half made.
-struct Draft {
-  std::unique_ptr<Communicator> made = std::make_unique<Communicator>();
-  ~Draft() {
-    if (!made) return;
-    for (LocalEndpoint& l : made->locals) {
-      if (l.context) lane::delete_context(*l.context);
-    }
-    if (made->handle != MPI_COMM_NULL) PMPI_Comm_free(&made->handle);
-  }
 };
 
 void attach(Communicator& c, std::span<const Attachment> endpoints) {
@@ -163,11 +152,10 @@ void share_load(const Communicator& c, const std::vector<Card>& cards) {
 
 }  // namespace
 
-std::unique_ptr<Communicator> build_communicator(MPI_Comm parent, std::span<const Attachment> endpoints, bool multiplex,
-                                                 MPI_Comm* ordinary) {
+Draft build_communicator(MPI_Comm parent, std::span<const Attachment> endpoints, bool multiplex, MPI_Comm* ordinary) {
   const progress::Blocking blocking;  // all of this waits for others
-  Draft draft;
-  Communicator& c = *draft.made;
+  Draft draft(new Communicator);
+  Communicator& c = *draft;
   int inter = 0;
   check(PMPI_Comm_test_inter(parent, &inter));
   if (inter) throw MPIError{MPI_ERR_COMM, false};
@@ -202,7 +190,7 @@ std::unique_ptr<Communicator> build_communicator(MPI_Comm parent, std::span<cons
   const std::vector<Card> cards = exchange_cards(c, counts);
   if (!all_agree(c.handle, find_ways(c, *members, cards))) throw MPIError{MPI_ERR_UNSUPPORTED_OPERATION, false};
   share_load(c, cards);
-  return std::move(draft.made);
+  return draft;
 }
 
 void detach(LocalEndpoint& l) noexcept {
@@ -212,6 +200,15 @@ void detach(LocalEndpoint& l) noexcept {
   l.context->freed = true;
   if (l.context->operations == 0) lane::delete_context(*l.context);
   l.context = nullptr;
+}
+
+void discard(Communicator* c) noexcept {
+  for (LocalEndpoint& l : c->locals) {
+    if (l.context) detach(l);
+  }
+  const MpiLock lock;
+  if (c->handle != MPI_COMM_NULL) PMPI_Comm_free(&c->handle);
+  delete c;
 }
 
 void destroy_communicator(Communicator& c) noexcept {

@@ -27,8 +27,8 @@ struct Peer {
   std::uint32_t context = 0;  ///< the receiver's number for the communicator
 };
 
-/// The lanes from one endpoint to those of a communicator, made at first use, and so is the table: where many endpoints of a process
-/// could send to very many, each does to few.
+/// One endpoint's lanes to the endpoints of a communicator. Lanes, and the table's pieces, are made at first use: most endpoints send
+/// to few peers.
 class Lanes {
  public:
   Lanes() = default;
@@ -103,11 +103,18 @@ struct Attachment {
   int stream = 0;
 };
 
+/// Frees one that was never entered, and its handle. Other processes may have sent to it.
+void discard(Communicator* communicator) noexcept;
+/// Unknown to find_communicator as yet: calls discard unless it is released.
+struct Discard {
+  void operator()(Communicator* c) const noexcept { discard(c); }
+};
+using Draft = std::unique_ptr<Communicator, Discard>;
+
 /// As yet unknown to find_communicator and with a handle that is the caller's to free. Null where no process brings more than the
 /// shared endpoint: then `ordinary` is the communicator. Collective over `parent`. Throws MPIError, std::bad_alloc,
 /// std::system_error: then on all processes.
-[[nodiscard]] std::unique_ptr<Communicator> build_communicator(MPI_Comm parent, std::span<const Attachment> endpoints, bool multiplex,
-                                                               MPI_Comm* ordinary);
+[[nodiscard]] Draft build_communicator(MPI_Comm parent, std::span<const Attachment> endpoints, bool multiplex, MPI_Comm* ordinary);
 /// Makes it known. Throws std::bad_alloc.
 void enter(Communicator& communicator);
 void leave(Communicator& communicator) noexcept;

@@ -18,19 +18,11 @@ namespace plait::p2p {
 namespace {
 
 /// What the MPI writes to until it has done.
-struct Draft {
-  std::unique_ptr<Communicator> made = std::make_unique<Communicator>();
+struct Making {
+  Draft communicator = Draft(new Communicator);
   std::shared_ptr<Members> members;
   std::vector<std::uint32_t> mine, all;  ///< numbers of contexts, by endpoint
   std::vector<int> counts, places;
-
-  ~Draft() {
-    if (!made) return;
-    for (LocalEndpoint& l : made->locals) {
-      if (l.context) lane::delete_context(*l.context);
-    }
-    if (made->handle != MPI_COMM_NULL) PMPI_Comm_free(&made->handle);
-  }
 };
 
 struct Duplicating : Request {
@@ -38,7 +30,7 @@ struct Duplicating : Request {
   std::atomic<bool> complete{false};
   int error = MPI_SUCCESS;
   std::array<MPI_Request, 2> steps{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-  std::unique_ptr<Draft> draft;
+  std::unique_ptr<Making> making;
   MPI_Comm original = MPI_COMM_NULL;
   MPI_Comm* place = nullptr;  ///< of the program's
 };
@@ -46,15 +38,15 @@ struct Duplicating : Request {
 Duplicating& as_duplicating(Request& r) noexcept { return static_cast<Duplicating&>(r); }
 const Duplicating& as_duplicating(const Request& r) noexcept { return static_cast<const Duplicating&>(r); }
 
-void copy_shape(const Communicator& from, Draft& draft) {
-  Communicator& c = *draft.made;
+void copy_shape(const Communicator& from, Making& making) {
+  Communicator& c = *making.communicator;
   c.rank = from.rank;
   c.size = from.size;
   c.multiplex = from.multiplex;
-  draft.members = std::make_shared<Members>(*from.members);
-  c.set_members(draft.members);
+  making.members = std::make_shared<Members>(*from.members);
+  c.set_members(making.members);
   c.locals.reserve(from.locals.size());
-  draft.mine.reserve(from.locals.size());
+  making.mine.reserve(from.locals.size());
   for (const LocalEndpoint& original : from.locals) {
     LocalEndpoint& local = c.locals.emplace_back();
     local.stream = original.stream;
@@ -63,27 +55,26 @@ void copy_shape(const Communicator& from, Draft& draft) {
     local.lanes = Lanes(c.peers.size());
     local.context = &lane::make_context(*local.endpoint);
     local.context->rank_of = original.context->rank_of;
-    draft.mine.push_back(local.context->id);
+    making.mine.push_back(local.context->id);
   }
-  draft.all.resize(c.peers.size());
+  making.all.resize(c.peers.size());
   for (int r = 0; r < c.size; ++r) {
-    draft.counts.push_back(static_cast<int>(c.streams_of(r)));
-    draft.places.push_back(static_cast<int>(c.first[static_cast<std::size_t>(r)]));
+    making.counts.push_back(static_cast<int>(c.streams_of(r)));
+    making.places.push_back(static_cast<int>(c.first[static_cast<std::size_t>(r)]));
   }
 }
 
 /// All is there: the program may know the communicator.
 void publish(Duplicating& d) noexcept {
-  Communicator& c = *d.draft->made;
-  for (std::size_t i = 0; i < d.draft->all.size(); ++i) d.draft->members->peers[i].context = d.draft->all[i];
+  Communicator& c = *d.making->communicator;
+  for (std::size_t i = 0; i < d.making->all.size(); ++i) d.making->members->peers[i].context = d.making->all[i];
   for (const LocalEndpoint& l : c.locals) l.context->handle = to_bits(c.handle);
   try {
     enter(c);
-    *d.place = d.draft->made.release()->handle;
+    *d.place = d.making->communicator.release()->handle;
   } catch (const std::bad_alloc&) {
     d.error = MPI_ERR_NO_MEM;
   }
-  d.draft.reset();
 }
 
 bool test_steps(Duplicating& d) noexcept {
@@ -107,6 +98,7 @@ bool progress(Request& r, Round&) {
     moved = test_steps(d);
     if (d.steps[0] == MPI_REQUEST_NULL && d.steps[1] == MPI_REQUEST_NULL) {
       if (d.error == MPI_SUCCESS) publish(d);
+      d.making.reset();
       // release: the communicator, to whoever ends the request.
       d.complete.store(true, std::memory_order_release);
     }
@@ -116,7 +108,7 @@ bool progress(Request& r, Round&) {
 }
 
 int peek(Request& r, void* status) {
-  if (status) set_empty(static_cast<MPI_Status*>(status));
+  set_empty(static_cast<MPI_Status*>(status));
   return as_duplicating(r).error;
 }
 
@@ -137,29 +129,24 @@ constexpr RequestKind kKind{.progress = progress,
                             .peek = peek,
                             .free = refuse,
                             .cancel = refuse,
-                            .block = nullptr,
-                            .waiter = nullptr,
                             .patience = &progress::kForRequests,
-                            .set_polled = nullptr,
-                            .start = nullptr,
-                            .arm = nullptr,
                             .communicator = [](const Request& r) { return to_bits(as_duplicating(r).original); },
                             .describe = describe};
 
 }  // namespace
 
 Request& start_duplicate(const Communicator& original, const StartNative& start, MPI_Comm* made) {
-  auto draft = std::make_unique<Draft>();
-  copy_shape(original, *draft);
+  auto making = std::make_unique<Making>();
+  copy_shape(original, *making);
   auto* const d = request::make<Duplicating>();
   if (!d) throw std::bad_alloc();
   d->kind = &kKind;
-  d->draft = std::move(draft);
+  d->making = std::move(making);
   d->original = original.handle;
   d->place = made;
-  Draft& to = *d->draft;
+  Making& to = *d->making;
   const MpiLock lock;
-  int error = start(original.handle, &to.made->handle, &d->steps[0]);
+  int error = start(original.handle, &to.communicator->handle, &d->steps[0]);
   if (error == MPI_SUCCESS) {
     error = PMPI_Iallgatherv(to.mine.data(), static_cast<int>(to.mine.size()), MPI_UINT32_T, to.all.data(), to.counts.data(),
                              to.places.data(), MPI_UINT32_T, original.handle, &d->steps[1]);

@@ -7,6 +7,7 @@
 #include "p2p/hang.hpp"
 #include "p2p/start.hpp"
 #include "p2p/waiting.hpp"
+#include "transport/network.hpp"
 
 namespace plait::p2p {
 
@@ -46,12 +47,8 @@ constexpr RequestKind kPair{
           return MPI_SUCCESS;
         },
     .cancel = [](Request&) { return MPI_SUCCESS; },
-    .block = nullptr,
     .waiter = [](Request& r) { return kOperation.waiter(*pair(r).receive); },
     .patience = &progress::kForMessage,
-    .set_polled = nullptr,
-    .start = nullptr,
-    .arm = nullptr,
     .communicator = [](const Request& r) { return pair(r).receive->context->handle; },
     .describe = [](const Request& r, std::string& text) { describe(*pair(r).receive, text); },
 };
@@ -78,7 +75,7 @@ Started start_exchange(Communicator& c, const Exchange& x) {
     }
     if (!receive->nobody) local.endpoint->start_receive(*receive);
   }
-  nudge_network();
+  transport::nudge_network();
   return {send, receive};
 }
 

@@ -8,6 +8,9 @@
 #include "base/symbol.hpp"
 #include "lane/endpoint.hpp"
 #include "p2p/handle_bits.hpp"
+#include "p2p/start.hpp"
+#include "p2p/status.hpp"
+#include "transport/packets.hpp"
 
 namespace plait::p2p {
 namespace {
@@ -16,7 +19,7 @@ namespace {
 constexpr int kNamed = 8;
 
 std::string rank_text(const lane::MatchContext& context, std::uint32_t source) {
-  return "rank " + std::to_string(context.rank_of ? (*context.rank_of)[source] : source);
+  return "rank " + std::to_string(rank_of(context, source));
 }
 
 std::string tag_text(int tag) { return tag == lane::kAnyTag ? "any tag" : "tag " + std::to_string(tag); }
@@ -60,14 +63,17 @@ void describe(const lane::Operation& o, std::string& text) {
 }
 
 void tell_hang(Call call, int requests, double limit, const std::function<std::string()>& waits_for) noexcept {
-  int rank = 0;
-  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   try {
+    std::string who = "a process";
+    if (int rank = 0; transport::world_exists() && PMPI_Comm_rank(MPI_COMM_WORLD, &rank) == MPI_SUCCESS)
+      who = "rank " + std::to_string(rank);
+    const std::string from = call.caller ? std::string(", called at ") + symbol_of(call.caller) : "";
+
     const std::string on = requests == 0 ? "" : " on " + std::to_string(requests) + (requests == 1 ? " request" : " requests");
     char seconds[32];
     std::snprintf(seconds, sizeof seconds, "%g", limit);
-    const std::string text = "plait: rank " + std::to_string(rank) + " has been in " + call.name + on + ", called at " +
-                             symbol_of(call.caller) + ", for more than " + seconds + " s; it waits for " + waits_for() + "\n";
+    const std::string text =
+        "plait: " + who + " has been in " + call.name + on + from + ", for more than " + seconds + " s; it waits for " + waits_for() + "\n";
     std::fputs(text.c_str(), stderr);  // in one piece, so that the words of several processes stay apart
   } catch (const std::bad_alloc&) {
     std::fputs("plait: a wait takes long, and there is no memory to say which\n", stderr);
@@ -85,7 +91,7 @@ void Hang::bark(Call call) const noexcept {
       describe(*operation_, what);
     } else {
       what = "a message from " + (envelope_->rank == MPI_ANY_SOURCE ? "any source" : "rank " + std::to_string(envelope_->rank)) + " with " +
-             tag_text(envelope_->tag == MPI_ANY_TAG ? lane::kAnyTag : envelope_->tag) + " on " + name_of(*context_);
+             tag_text(tag_of(envelope_->tag)) + " on " + name_of(*context_);
     }
     return what + "; " + unexpected(*context_);
   });

@@ -30,7 +30,7 @@ class Hang {
   Hang(const lane::MatchContext& context, const Envelope& envelope) noexcept : context_(&context), envelope_(&envelope) {}
 
   /// Anything else, which can say what it is.
-  Hang(const lane::MatchContext& context, const std::function<std::string()>& text) noexcept : context_(&context), text_(&text) {}
+  explicit Hang(const std::function<std::string()>& text) noexcept : text_(&text) {}
 
   /// Now and then while waiting.
   void check(Call call) noexcept {
@@ -42,7 +42,7 @@ class Hang {
   void bark(Call call) const noexcept;
 
   const lane::Operation* operation_ = nullptr;
-  const lane::MatchContext* context_;
+  const lane::MatchContext* context_ = nullptr;
   const Envelope* envelope_ = nullptr;
   const std::function<std::string()>* text_ = nullptr;
   std::optional<Watchdog> watchdog_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "p2p/hang.hpp"
+#include "p2p/persistent.hpp"
 #include "transport/packets.hpp"
 
 namespace plait::p2p {
@@ -12,8 +13,6 @@ namespace plait::p2p {
 using lane::EndpointGuard;
 using lane::Error;
 using lane::Operation;
-
-namespace {
 
 int code_of(Error error) noexcept {
   switch (error) {
@@ -28,6 +27,8 @@ int code_of(Error error) noexcept {
   }
 }
 
+namespace {
+
 void set_status_of(const Operation& o, void* status) noexcept {
   auto* const to = static_cast<MPI_Status*>(status);
   if (!wants(to)) return;
@@ -41,9 +42,6 @@ void set_status_of(const Operation& o, void* status) noexcept {
     set_status(to, rank_of(*o.context, o.from), o.with_tag, o.received, false);
   }
 }
-
-Operation& operation(Request& r) noexcept { return static_cast<Operation&>(r); }
-const Operation& operation(const Request& r) noexcept { return static_cast<const Operation&>(r); }
 
 }  // namespace
 
@@ -66,7 +64,7 @@ int retire_any(Operation& o, MPI_Status* status) noexcept {
 namespace {
 
 int free_request(Request& r) noexcept {
-  Operation& o = operation(r);
+  Operation& o = as_operation_of(r);
   const EndpointGuard guard(*o.endpoint);
   if ((o.persistent && !o.active) || o.complete.load(std::memory_order_acquire)) {
     o.endpoint->retire(o);
@@ -78,7 +76,7 @@ int free_request(Request& r) noexcept {
 
 /// Sends are not cancelled, which MPI allows.
 int cancel(Request& r) noexcept {
-  Operation& o = operation(r);
+  Operation& o = as_operation_of(r);
   const EndpointGuard guard(*o.endpoint);
   if (!o.is_send) o.endpoint->cancel(o);
   return MPI_SUCCESS;
@@ -92,35 +90,25 @@ int answer_empty(Request&, void* status) noexcept {
 }  // namespace
 
 constexpr RequestKind kOperation{
-    .progress =
-        [](Request& r, Round& round) {
-          Operation& o = operation(r);
-          bool moved = false;
-          if (round.first(o.endpoint)) moved = progress(o);
-          if (!std::exchange(round.driven, true)) moved |= transport::drive_network();
-          return moved;
-        },
-    .done = [](const Request& r) { return !r.active || operation(r).complete.load(std::memory_order_acquire); },
-    .retire = [](Request& r, void* status) { return retire(operation(r), static_cast<MPI_Status*>(status)); },
+    .progress = [](Request& r, Round& round) { return progress(*as_operation_of(r).endpoint, round); },
+    .done = [](const Request& r) { return !r.active || as_operation_of(r).complete.load(std::memory_order_acquire); },
+    .retire = [](Request& r, void* status) { return retire(as_operation_of(r), static_cast<MPI_Status*>(status)); },
     .peek =
         [](Request& r, void* status) {
           if (r.active) {
-            set_status_of(operation(r), status);
+            set_status_of(as_operation_of(r), status);
           } else {
             set_empty(static_cast<MPI_Status*>(status));
           }
-          return r.active ? code_of(operation(r).error) : MPI_SUCCESS;
+          return r.active ? code_of(as_operation_of(r).error) : MPI_SUCCESS;
         },
     .free = free_request,
     .cancel = cancel,
-    .block = nullptr,
-    .waiter = [](Request& r) { return &operation(r).endpoint->waiter(); },
+    .waiter = [](Request& r) { return &as_operation_of(r).endpoint->waiter(); },
     .patience = &progress::kForMessage,
-    .set_polled = nullptr,
     .start = start_again,
-    .arm = nullptr,
-    .communicator = [](const Request& r) { return operation(r).context->handle; },
-    .describe = [](const Request& r, std::string& text) { describe(operation(r), text); },
+    .communicator = [](const Request& r) { return as_operation_of(r).context->handle; },
+    .describe = [](const Request& r, std::string& text) { describe(as_operation_of(r), text); },
 };
 
 constexpr RequestKind kCompleted{
@@ -134,12 +122,7 @@ constexpr RequestKind kCompleted{
     .peek = answer_empty,
     .free = [](Request&) { return MPI_SUCCESS; },
     .cancel = [](Request&) { return MPI_SUCCESS; },
-    .block = nullptr,
-    .waiter = nullptr,
     .patience = &progress::kForMessage,
-    .set_polled = nullptr,
-    .start = nullptr,
-    .arm = nullptr,
     .communicator = [](const Request&) -> std::uint64_t { return 0; },
     .describe = [](const Request&, std::string& text) { text += "a message that has been sent"; },
 };
@@ -158,9 +141,15 @@ Request& completed_request() {
   return one;
 }
 
-bool progress(Operation& o) noexcept {
-  const EndpointGuard guard(*o.endpoint);
-  return o.endpoint->progress();
+bool progress(lane::Endpoint& endpoint) noexcept {
+  const EndpointGuard guard(endpoint);
+  return endpoint.progress();
+}
+
+bool progress(lane::Endpoint& endpoint, Round& round) noexcept {
+  bool moved = round.first(&endpoint) && progress(endpoint);
+  if (!std::exchange(round.driven, true)) moved |= transport::drive_network();
+  return moved;
 }
 
 }  // namespace plait::p2p

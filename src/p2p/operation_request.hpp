@@ -1,4 +1,5 @@
-// The kinds of requests behind which messages are: an operation that goes on, and one that was complete when it was started.
+// Kinds of requests of point-to-point messages: kOperation, for one in progress; kCompleted, for a send that was complete when its call
+// returned.
 #pragma once
 
 #include <mpi.h>
@@ -17,7 +18,10 @@ namespace plait::p2p {
 extern std::atomic<Request*> completed_one;
 extern const RequestKind kOperation, kCompleted;
 [[nodiscard]] inline bool is_completed(const Request& r) noexcept { return r.kind == &kCompleted; }
-/// The operation behind a request, or null if it is of another kind.
+/// The operation behind a request of kOperation.
+[[nodiscard]] inline lane::Operation& as_operation_of(Request& r) noexcept { return static_cast<lane::Operation&>(r); }
+[[nodiscard]] inline const lane::Operation& as_operation_of(const Request& r) noexcept { return static_cast<const lane::Operation&>(r); }
+/// The same, or null if it is of another kind.
 [[nodiscard]] inline lane::Operation* as_operation(Request& r) noexcept {
   return r.kind == &kOperation ? static_cast<lane::Operation*>(&r) : nullptr;
 }
@@ -31,9 +35,11 @@ inline int retire(lane::Operation& operation, MPI_Status* status) noexcept {
   operation.endpoint->retire(operation);
   return MPI_SUCCESS;
 }
-/// One round of its endpoint; true if something moved.
-bool progress(lane::Operation& operation) noexcept;
-/// Starts a persistent one again (p2p/persistent.cpp). Returns an error.
-[[nodiscard]] int start_again(Request& request);
+/// One round of an endpoint; true if something moved. The second is for progress of a request: each endpoint once, the network too.
+bool progress(lane::Endpoint& endpoint) noexcept;
+bool progress(lane::Endpoint& endpoint, Round& round) noexcept;
+
+/// The MPI error class of what went wrong with an operation.
+[[nodiscard]] int code_of(lane::Error error) noexcept;
 
 }  // namespace plait::p2p

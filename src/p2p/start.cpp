@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "lane/eager.hpp"
 #include "lane/endpoint.hpp"
 #include "lane/memory.hpp"
 #include "p2p/operation_request.hpp"
@@ -88,6 +89,43 @@ Operation& make_receive(Communicator& c, LocalEndpoint& local, void* buffer, MPI
   Operation& o = make(local, buffer, count, type);
   o.become_receive(s.first, s.end, tag_of(from.tag));
   return o;
+}
+
+// ---- starting
+
+namespace {
+
+/// The whole of a small send that finds room: no operation is made.
+bool send_at_once(Communicator& c, LocalEndpoint& local, const void* buffer, MPI_Count count, MPI_Datatype type, const Envelope& to,
+                  Mode mode) {
+  const int size = plain_size(type);
+  const auto elements = static_cast<std::uint64_t>(count);
+  if (mode == Mode::synchronous || size < 0 || count < 0 || !lane::fits_cell(elements, static_cast<std::uint64_t>(size))) return false;
+  const std::uint32_t peer = destination(c, to);
+  lane::LaneOut& lane = c.lane(local, peer);
+  return Endpoint::send_now(lane, c.peers[peer].context, local.number, to.tag, buffer, elements * static_cast<std::uint64_t>(size));
+}
+
+}  // namespace
+
+Request& start_send(Communicator& c, LocalEndpoint& local, const void* buffer, MPI_Count count, MPI_Datatype type, const Envelope& to,
+                    Mode mode) {
+  if (to.rank == MPI_PROC_NULL) {
+    check_null(count, type, to.tag, false);
+    return completed_request();
+  }
+  Request& completed = completed_request();  // before anything is sent: its first use may throw
+  if (send_at_once(c, local, buffer, count, type, to, mode)) return completed;
+  Operation& o = make_send(c, local, buffer, count, type, to, mode);
+  if (mode == Mode::buffered) take_data(o);
+  local.endpoint->start_send(o);
+  if (o.complete.load(std::memory_order_relaxed)) {
+    local.endpoint->retire(o);
+    return completed;
+  }
+  if (mode != Mode::buffered) return o;
+  local.endpoint->disown(o);  // it is complete for the program; the copy goes when it can
+  return completed;
 }
 
 }  // namespace plait::p2p

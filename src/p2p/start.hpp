@@ -1,4 +1,4 @@
-// Operations before they start: their arguments are checked here. Private to p2p/. By the thread that uses the endpoint; functions
+// Operations: checking their arguments, making and starting them. Private to p2p/. By the thread that uses the endpoint; functions
 // throw MPIError, std::bad_alloc, and then nothing is left.
 #pragma once
 
@@ -13,8 +13,6 @@
 #include "p2p/types.hpp"
 
 namespace plait::p2p {
-
-[[nodiscard]] inline lane::Operation& as_operation_of(Request& r) noexcept { return static_cast<lane::Operation&>(r); }
 
 [[nodiscard]] inline LocalEndpoint& local_endpoint(Communicator& c, int index) {
   // Without any it is a thread communicator's, used by a thread that is no rank.
@@ -55,19 +53,17 @@ struct Sources {
 [[nodiscard]] lane::Operation& make_operation(lane::Endpoint& endpoint, lane::MatchContext& context);
 [[nodiscard]] lane::Operation& make_send(Communicator& c, LocalEndpoint& local, const void* buffer, MPI_Count count, MPI_Datatype type,
                                          const Envelope& to, Mode mode);
-/// One from nobody is complete.
+/// A receive from MPI_PROC_NULL is complete at once.
 [[nodiscard]] lane::Operation& make_receive(Communicator& c, LocalEndpoint& local, void* buffer, MPI_Count count, MPI_Datatype type,
                                             const Envelope& from);
 /// To or from MPI_PROC_NULL: complete from the start.
 [[nodiscard]] lane::Operation& make_nobody(LocalEndpoint& local, bool is_send);
 /// The arguments of one to or from MPI_PROC_NULL.
 void check_null(MPI_Count count, MPI_Datatype type, int tag, bool any);
-/// Takes the data of a buffered send into memory of its own. Where there is none the operation is gone.
+/// Copies the data of a buffered send. Throws std::bad_alloc; the operation is retired then.
 void take_data(lane::Operation& o);
 /// Starts a send, but what goes over the network may be held back.
 [[nodiscard]] Request& start_send(Communicator& c, LocalEndpoint& local, const void* buffer, MPI_Count count, MPI_Datatype type,
                                   const Envelope& to, Mode mode);
-/// Nothing is held back for long after it.
-void nudge_network();
 
 }  // namespace plait::p2p

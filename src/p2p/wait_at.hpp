@@ -3,6 +3,7 @@
 
 #include "lane/endpoint.hpp"
 #include "p2p/hang.hpp"
+#include "p2p/operation_request.hpp"
 #include "transport/packets.hpp"
 
 namespace plait::p2p {
@@ -11,11 +12,7 @@ namespace plait::p2p {
 template <class Found>
 void wait_at(lane::Endpoint& endpoint, Call call, Found found, Hang hang) {
   const auto round = [&] {
-    bool moved = false;
-    {
-      const lane::EndpointGuard guard(endpoint);
-      moved = endpoint.progress();
-    }
+    const bool moved = progress(endpoint);
     return transport::drive_network() || moved;
   };
   progress::wait_until(endpoint.waiter(), progress::kForMessage, round, found, [&] { hang.check(call); });

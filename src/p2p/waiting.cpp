@@ -8,9 +8,8 @@ void wait_long(lane::Operation& o, Call call) {
   wait_at(*o.endpoint, call, [&] { return o.complete.load(std::memory_order_acquire); }, Hang(o));
 }
 
-void wait_until(lane::Endpoint& endpoint, const lane::MatchContext& context, Call call, const std::function<bool()>& over,
-                const std::function<std::string()>& waits_for) {
-  wait_at(endpoint, call, [&] { return over(); }, Hang(context, waits_for));
+void wait_until(lane::Endpoint& endpoint, Call call, const std::function<bool()>& over, const std::function<std::string()>& waits_for) {
+  wait_at(endpoint, call, [&] { return over(); }, Hang(waits_for));
 }
 
 void wait_until_left(Communicator& c, Call call) {
@@ -20,7 +19,7 @@ void wait_until_left(Communicator& c, Call call) {
       return l.context->disowned;
     };
     const auto waits_for = [&] { return std::to_string(left()) + " buffered sends and freed requests on " + name_of(*l.context); };
-    if (left() != 0) wait_until(*l.endpoint, *l.context, call, [&] { return left() == 0; }, waits_for);
+    wait_until(*l.endpoint, call, [&] { return left() == 0; }, waits_for);
   }
 }
 

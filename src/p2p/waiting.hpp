@@ -10,7 +10,7 @@
 
 namespace plait::p2p {
 
-/// Waits for one.
+/// The slow path of wait().
 void wait_long(lane::Operation& operation, Call call);
 /// Waits for an operation and ends it. Returns its error.
 [[nodiscard]] inline int wait(lane::Operation& operation, MPI_Status* status, Call call) {
@@ -19,10 +19,9 @@ void wait_long(lane::Operation& operation, Call call);
 }
 
 /// Waits at an endpoint for anything else. `waits_for` is for the watchdog.
-void wait_until(lane::Endpoint& endpoint, const lane::MatchContext& context, Call call, const std::function<bool()>& over,
-                const std::function<std::string()>& waits_for);
+void wait_until(lane::Endpoint& endpoint, Call call, const std::function<bool()>& over, const std::function<std::string()>& waits_for);
 
-/// Waits until nothing is left of what the program started on a communicator and gave up: buffered sends, and requests it has freed.
+/// Waits until all operations given up on a communicator are complete: buffered sends, and active requests that were freed.
 void wait_until_left(Communicator& communicator, Call call);
 
 }  // namespace plait::p2p

@@ -57,6 +57,7 @@ int ask_tag_limit() noexcept {
   constexpr int kLeast = 32767;  // that MPI promises
   void* largest = nullptr;
   int found = 0;
+  if (!transport::world_exists()) return kLeast;
   PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&largest), &found);
   return found ? *static_cast<int*>(largest) : kLeast;
 }
@@ -70,10 +71,7 @@ GroupOf::GroupOf(MPI_Comm comm, bool own) {
 GroupOf::~GroupOf() { PMPI_Group_free(&group_); }
 
 void GroupOf::processes(std::span<const int> ranks, std::span<int> found) const {
-  // With sessions alone there is no MPI_COMM_WORLD; Open MPI 5.0.11 crashes where it is asked for its group.
-  int initialized = 0;
-  check(PMPI_Initialized(&initialized));
-  if (!initialized) {
+  if (!transport::world_exists()) {
     std::ranges::fill(found, MPI_UNDEFINED);
     return;
   }

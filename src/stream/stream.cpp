@@ -68,7 +68,7 @@ MPI_Comm create_communicator(MPI_Comm parent, std::span<const int> streams, bool
   endpoints.reserve(streams.size());
   for (const int handle : streams) endpoints.push_back(attach(handle));
   MPI_Comm ordinary = MPI_COMM_NULL;
-  std::unique_ptr<p2p::Communicator> made = p2p::build_communicator(parent, endpoints, multiplex, &ordinary);
+  p2p::Draft made = p2p::build_communicator(parent, endpoints, multiplex, &ordinary);
   if (!made) return ordinary;
   p2p::enter(*made);
   return made.release()->handle;

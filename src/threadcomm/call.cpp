@@ -5,7 +5,7 @@
 namespace plait::threadcomm {
 
 void wait(Collective& c, p2p::Call call) {
-  p2p::wait_until(c.rank().endpoint(), *c.rank().locals[0].context, call, [&] { return c.complete(); }, [&] { return c.waits_for(); });
+  p2p::wait_until(c.rank().endpoint(), call, [&] { return c.complete(); }, [&] { return c.waits_for(); });
 }
 
 namespace {
@@ -21,17 +21,7 @@ int answer(Request& r, void* status) noexcept {
 }  // namespace
 
 constexpr RequestKind kCollective{
-    .progress =
-        [](Request& r, Round& round) {
-          lane::Endpoint& endpoint = of(r).call.rank().endpoint();
-          bool moved = false;
-          if (round.first(&endpoint)) {
-            const lane::EndpointGuard guard(endpoint);
-            moved = endpoint.progress();
-          }
-          if (!std::exchange(round.driven, true)) moved |= transport::drive_network();
-          return moved;
-        },
+    .progress = [](Request& r, Round& round) { return p2p::progress(of(r).call.rank().endpoint(), round); },
     .done = [](const Request& r) { return of(r).call.complete(); },
     .retire =
         [](Request& r, void* status) {
@@ -45,12 +35,8 @@ constexpr RequestKind kCollective{
     // MPI has neither for collective calls.
     .free = [](Request&) -> int { return MPI_ERR_REQUEST; },
     .cancel = [](Request&) -> int { return MPI_ERR_REQUEST; },
-    .block = nullptr,
     .waiter = [](Request& r) { return &of(r).call.rank().endpoint().waiter(); },
     .patience = &progress::kForMessage,
-    .set_polled = nullptr,
-    .start = nullptr,
-    .arm = nullptr,
     .communicator = [](const Request& r) { return p2p::to_bits(of(r).call.rank().handle); },
     .describe = [](const Request& r, std::string& text) { text += of(r).call.waits_for(); },
 };

@@ -53,11 +53,7 @@ bool Collective::settle() noexcept {
     Operation& o = *pending_.back();
     // acquire: the payload.
     if (!o.complete.load(std::memory_order_acquire)) return false;
-    if (o.error == lane::Error::truncated) {
-      error_ = MPI_ERR_TRUNCATE;
-    } else if (o.error != lane::Error::none) {
-      error_ = MPI_ERR_OTHER;
-    }
+    if (o.error != lane::Error::none) error_ = p2p::code_of(o.error);
     rank_.endpoint().retire(o);
     pending_.pop_back();
   }

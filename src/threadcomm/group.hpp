@@ -30,7 +30,9 @@ struct Group : Request {
 };
 extern const RequestKind kGroup;
 
-/// Finds members of a group, many of them, without a look at all for each.
+[[nodiscard]] inline bool is_group(const Request& r) noexcept { return r.kind == &kGroup; }
+
+/// A group's members sorted, to look up many of them in O(log n) each.
 class Index {
  public:
   explicit Index(std::span<const Place> members);
@@ -41,7 +43,6 @@ class Index {
  private:
   std::vector<std::pair<Place, int>> sorted_;
 };
-[[nodiscard]] inline bool is_group(const Request& r) noexcept { return r.kind == &kGroup; }
 
 /// Throw std::bad_alloc, MPIError.
 [[nodiscard]] Group& make_group(const Place& me, std::vector<Place> members);

@@ -143,7 +143,8 @@ MPI_Comm create(MPI_Comm parent, int threads) {
   // None: all processes see that one has failed.
   if (threads < 1) twice.push_back({});
   MPI_Comm ordinary = MPI_COMM_NULL;
-  const std::unique_ptr<p2p::Communicator> pairs = p2p::build_communicator(parent, twice, true, &ordinary);
+  // Its handle and its contexts become the group's and the ranks'.
+  const std::unique_ptr<p2p::Communicator> pairs(p2p::build_communicator(parent, twice, true, &ordinary).release());
   auto base = std::make_unique<LocalGroup>();
   base->handle = base->attributes_of = pairs->handle;
   base->rank = pairs->rank;

@@ -161,10 +161,9 @@ void Team::wait_long(std::size_t rank, std::uint32_t meeting, p2p::Call call) {
   std::atomic<std::uint32_t>& asleep = flags_[0]->asleep;
   asleep.fetch_add(1, std::memory_order_relaxed);
   delay();
-  const lane::MatchContext& context = *rank_.locals[0].context;
   p2p::wait_until(
-      rank_.endpoint(), context, call, [&] { return has_come(rank, meeting); },
-      [&] { return "rank " + std::to_string(rank) + " to come to it on " + p2p::name_of(context); });
+      rank_.endpoint(), call, [&] { return has_come(rank, meeting); },
+      [&] { return "rank " + std::to_string(rank) + " to come to it on " + p2p::name_of(*rank_.locals[0].context); });
   asleep.fetch_sub(1, std::memory_order_relaxed);
 }
 

@@ -51,13 +51,13 @@ class Team {
   /// A meeting of more ranks is better made in several steps.
   static constexpr std::size_t kRanks = 32;
 
-  /// Takes flags. Throws std::bad_alloc.
+  /// Takes this rank's ArrivalFlags from the region. Throws std::bad_alloc.
   explicit Team(Rank& rank);
   ~Team();
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
-  /// The flags', for the other ranks.
+  /// Where they lie in the region, for the other ranks.
   [[nodiscard]] std::uint64_t offset() const noexcept { return room_.flags.offset; }
   /// Makes those of all ranks known.
   void connect(const std::vector<std::uint64_t>& offsets);

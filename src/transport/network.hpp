@@ -75,6 +75,11 @@ inline bool drive_network() noexcept {
   return n && n->try_progress();
 }
 
+/// After a send: nothing is held back for long.
+inline void nudge_network() noexcept {
+  if (Network* const n = network()) n->nudge();
+}
+
 /// Packets that the MPI has not been given: relaxed, a hint for those that would not ask the network otherwise.
 extern std::atomic<int> packets_in_line;
 /// Sends what small messages were held back, before a call that may take long.

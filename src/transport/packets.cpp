@@ -605,6 +605,7 @@ void poll_mpi() noexcept {
 }
 
 void poll_mpi_as_asked() noexcept {
+  if (polled == MPI_COMM_NULL && !world_exists()) return;
   // A thread that is inside moves what there is, and may stay for long.
   const MpiTryLock lock;
   if (!lock) return;

@@ -18,6 +18,12 @@ void open_packets(const std::vector<MPI_Comm>& channels, const Sink& sink, bool 
 /// Ends the network, before the MPI is finalized and when all processes have got here: nothing is sent or received any more.
 void close_packets() noexcept;
 
+/// Is there an MPI_COMM_WORLD? With sessions alone there is none, and Open MPI 5.0.11 crashes where it is asked for anything of it.
+[[nodiscard]] inline bool world_exists() noexcept {
+  int initialized = 0;
+  return PMPI_Initialized(&initialized) == MPI_SUCCESS && initialized;
+}
+
 /// Lets the MPI move whatever it has pending: the first if this thread may call it now, the second because the program has asked.
 void poll_mpi() noexcept;
 void poll_mpi_as_asked() noexcept;

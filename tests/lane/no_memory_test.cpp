@@ -182,8 +182,7 @@ TEST(NoMemoryDeathTest, AMessageThatCannotBeKeptAtAllEndsTheJobWithALine) {
         const NoMemory none;
         b.progress();
       },
-      "plait: no memory left to keep a message that no receive waits for yet, "
-      "with tag 7");
+      "plait: no memory left for an unexpected message with tag 7");
   EXPECT_TRUE(b.progress());
   a.retire(send);
 }

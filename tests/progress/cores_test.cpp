@@ -11,7 +11,7 @@
 namespace plait::progress {
 namespace {
 
-TEST(Cores, MoreEndpointsThanCores) {
+TEST(Cores, MoreEndpointsThanCores) {  // 1 thread
   set_endpoints_here(4, 4);
   EXPECT_FALSE(oversubscribed());
   EXPECT_EQ(spins_of(kForMessage), kForMessage.spins);
@@ -22,7 +22,7 @@ TEST(Cores, MoreEndpointsThanCores) {
   EXPECT_FALSE(oversubscribed());
 }
 
-TEST(Cores, MoreThreadsThanCores) {
+TEST(Cores, MoreThreadsThanCores) {  // as many threads as cores and one more
   cpu_set_t set;
   ASSERT_EQ(sched_getaffinity(0, sizeof set, &set), 0);
   const int cores = std::min(CPU_COUNT(&set), static_cast<int>(std::thread::hardware_concurrency()));

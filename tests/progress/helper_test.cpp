@@ -19,7 +19,7 @@ void sleep_until_so(Done done) {
   while (!done()) std::this_thread::sleep_for(200us);
 }
 
-TEST(Helper, DrivesWhileAThreadIsBlocked) {
+TEST(Helper, DrivesWhileAThreadIsBlocked) {  // 1 thread, and the helper
   Work& work = Work::get();
   const auto here = std::this_thread::get_id();
   std::atomic<int> by_another{0};
@@ -35,7 +35,7 @@ TEST(Helper, DrivesWhileAThreadIsBlocked) {
   work.end();
 }
 
-TEST(Helper, DrivesAgainAfterItHasSlept) {
+TEST(Helper, DrivesAgainAfterItHasSlept) {  // 1 thread, and the helper
   Work& work = Work::get();
   for (int i = 0; i < 3; ++i) {
     work.begin([] { return true; });
@@ -48,7 +48,7 @@ TEST(Helper, DrivesAgainAfterItHasSlept) {
   }
 }
 
-TEST(Helper, DrivesWhatBeginsWhileAThreadIsBlocked) {
+TEST(Helper, DrivesWhatBeginsWhileAThreadIsBlocked) {  // 1 thread, and the helper
   Work& work = Work::get();
   work.begin(nullptr);
   work.end();
@@ -62,7 +62,7 @@ TEST(Helper, DrivesWhatBeginsWhileAThreadIsBlocked) {
 std::atomic<bool> in_round{false};
 std::atomic<int> rounds_of_key{0};
 
-TEST(ProgressThread, MakesRoundsAndStopWaitsForTheRunningOne) {
+TEST(ProgressThread, MakesRoundsAndStopWaitsForTheRunningOne) {  // 1 thread, and the helper
   rounds_of_key = 0;
   const auto round = [](int key) {
     in_round = true;
@@ -84,7 +84,7 @@ TEST(ProgressThread, MakesRoundsAndStopWaitsForTheRunningOne) {
   }
 }
 
-TEST(ProgressThread, KeysAreApart) {
+TEST(ProgressThread, KeysAreApart) {  // 1 thread, and the helper
   static std::atomic<int> rounds[3]{};
   const auto round = [](int key) {
     ++rounds[key];
@@ -102,7 +102,7 @@ TEST(ProgressThread, KeysAreApart) {
   EXPECT_TRUE(stop_thread(2));
 }
 
-TEST(ProgressThread, ARoundMayStopItself) {
+TEST(ProgressThread, ARoundMayStopItself) {  // 1 thread, and the helper
   static std::atomic<int> stopped{0};
   const auto round = [](int key) {
     if (stop_thread(key)) ++stopped;
@@ -116,7 +116,7 @@ TEST(ProgressThread, ARoundMayStopItself) {
 }
 
 /// The last: none can be had afterwards.
-TEST(ZHelper, IsNotToBeHadOnceItIsEnded) {
+TEST(HelperEnd, IsNotToBeHadOnceItIsEnded) {  // 1 thread, and the helper
   ASSERT_TRUE(start_thread(7, [](int) { return false; }));
   EXPECT_TRUE(stop_thread(7));
   stop_helper();

@@ -14,7 +14,7 @@ namespace {
 /// Neither spins nor yields: cores may be scarce.
 constexpr Patience kNone{0, 0, 0};
 
-TEST(PolledSource, OneOfThoseThatWaitPolls) {
+TEST(PolledSource, OneOfThoseThatWaitPolls) {  // 3 threads
   constexpr int kThreads = 3;
   constexpr int kEach = 5;
   Work& work = Work::get(true);
@@ -43,7 +43,7 @@ TEST(PolledSource, OneOfThoseThatWaitPolls) {
   work.end();
 }
 
-TEST(PolledSource, AWaitThatEndsHandsThePollingOn) {
+TEST(PolledSource, AWaitThatEndsHandsThePollingOn) {  // 2 threads
   Work& work = Work::get(true);
   Place first;
   Place second;

@@ -15,7 +15,7 @@ constexpr Patience kAll[] = {kForMessage, kForPartition, kForArrival, kForReques
 /// Neither spins nor yields.
 constexpr Patience kNone{0, 0, 0};
 
-TEST(Source, IsDrivenOnlyWhilePending) {
+TEST(Source, IsDrivenOnlyWhilePending) {  // 1 thread
   Work& work = Work::get();
   ASSERT_TRUE(sources_exist());
   work.begin([] { return true; });
@@ -28,7 +28,7 @@ TEST(Source, IsDrivenOnlyWhilePending) {
   EXPECT_EQ(work.rounds, 1);
 }
 
-TEST(Source, DriveTellsWhetherSomethingMoved) {
+TEST(Source, DriveTellsWhetherSomethingMoved) {  // 1 thread
   Work& work = Work::get();
   work.begin([] { return false; });
   EXPECT_FALSE(drive());
@@ -36,7 +36,7 @@ TEST(Source, DriveTellsWhetherSomethingMoved) {
   work.end();
 }
 
-TEST(Source, DriveDoesNotRecurse) {
+TEST(Source, DriveDoesNotRecurse) {  // 1 thread
   Work& work = Work::get();
   bool inner = true;
   work.begin([&] {
@@ -50,7 +50,7 @@ TEST(Source, DriveDoesNotRecurse) {
   work.end();
 }
 
-TEST(Source, AWaitInsideARoundDoesNotDriveEither) {
+TEST(Source, AWaitInsideARoundDoesNotDriveEither) {  // 1 thread
   Work& work = Work::get();
   int looks = 0;
   work.begin([&] {
@@ -63,7 +63,7 @@ TEST(Source, AWaitInsideARoundDoesNotDriveEither) {
   work.end();
 }
 
-TEST(Source, IsFlushedPendingOrNot) {
+TEST(Source, IsFlushedPendingOrNot) {  // 1 thread
   Work& work = Work::get();
   work.begin(nullptr);
   work.end();
@@ -71,7 +71,7 @@ TEST(Source, IsFlushedPendingOrNot) {
   EXPECT_EQ(work.flushes, 1);
 }
 
-TEST(Source, IsDrivenNowAndThenByCallsThatAsk) {
+TEST(Source, IsDrivenNowAndThenByCallsThatAsk) {  // 1 thread
   Work& work = Work::get();
   work.begin([] { return true; });
   int turns = 0;
@@ -82,7 +82,7 @@ TEST(Source, IsDrivenNowAndThenByCallsThatAsk) {
 }
 
 /// What a wait waits for may come of any source.
-TEST(Wait, DrivesWhatIsPendingHoweverPatient) {
+TEST(Wait, DrivesWhatIsPendingHoweverPatient) {  // 1 thread
   Work& work = Work::get();
   for (const Patience& patience : kAll) {
     for (const bool notified : {false, true}) {
@@ -99,7 +99,7 @@ TEST(Wait, DrivesWhatIsPendingHoweverPatient) {
   }
 }
 
-TEST(Wait, ThatIsOverAsksNobody) {
+TEST(Wait, ThatIsOverAsksNobody) {  // 1 thread
   Work& work = Work::get();
   work.begin([] { return true; });
   Place place;
@@ -109,7 +109,7 @@ TEST(Wait, ThatIsOverAsksNobody) {
   work.end();
 }
 
-TEST(Wait, RoundsThatMoveStartThePatienceAnew) {
+TEST(Wait, RoundsThatMoveStartThePatienceAnew) {  // 1 thread
   Work& work = Work::get();
   work.begin([] { return true; });
   Place place;
@@ -123,7 +123,7 @@ TEST(Wait, RoundsThatMoveStartThePatienceAnew) {
 
 /// A wait that is about to sleep looks once more; what it waits for comes after that look and before the sleep. A sleep is longer each
 /// time, 100 us: lost notifications add up to more than the test's time limit.
-TEST(Wait, DoesNotOversleepWhatComesBeforeItSleeps) {
+TEST(Wait, DoesNotOversleepWhatComesBeforeItSleeps) {  // 1 thread
   static_cast<void>(Work::get());
   Place place;
   Wait wait(place, kNone);
@@ -138,7 +138,7 @@ TEST(Wait, DoesNotOversleepWhatComesBeforeItSleeps) {
   EXPECT_EQ(looks, 1500);
 }
 
-TEST(Wait, IsWokenByAnotherThreadThatComesBeforeItSleeps) {
+TEST(Wait, IsWokenByAnotherThreadThatComesBeforeItSleeps) {  // 2 threads
   constexpr int kTimes = 20;
   Place place;
   Wait wait(place, kNone);
@@ -156,7 +156,7 @@ TEST(Wait, IsWokenByAnotherThreadThatComesBeforeItSleeps) {
 }
 
 /// The same where the second look finds it.
-TEST(Wait, DoesNotSleepWhereTheLastLookFindsSomething) {
+TEST(Wait, DoesNotSleepWhereTheLastLookFindsSomething) {  // 1 thread
   Place place;
   Wait wait(place, kNone);
   int looks = 0;
@@ -169,7 +169,7 @@ TEST(Wait, DoesNotSleepWhereTheLastLookFindsSomething) {
   EXPECT_EQ(looks, 1500);
 }
 
-TEST(Wait, ThreadsHandEachOtherATurn) {
+TEST(Wait, ThreadsHandEachOtherATurn) {  // 2 threads
   constexpr int kTurns = 500;
   Place places[2];
   std::atomic<int> turn{0};
