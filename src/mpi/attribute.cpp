@@ -23,6 +23,13 @@ extern "C" int MPI_Comm_create_keyval(MPI_Comm_copy_attr_function* copy, MPI_Com
   return plait::mpi::guarded([&] { plait::threadcomm::remember_keyval(*keyval, copy, remove, extra); });
 }
 
+extern "C" int MPI_Comm_free_keyval(int* keyval) {
+  const MpiLock lock;
+  if (!keyval || plait::threadcomm::forget_keyval(*keyval)) return PMPI_Comm_free_keyval(keyval);
+  *keyval = MPI_KEYVAL_INVALID;
+  return MPI_SUCCESS;
+}
+
 extern "C" int MPI_Comm_set_attr(MPI_Comm comm, int keyval, void* value) {
   Communicator* const c = threads(comm);
   if (!c) return gated([&] { return PMPI_Comm_set_attr(comm, keyval, value); });
@@ -53,6 +60,7 @@ extern "C" int MPI_Comm_delete_attr(MPI_Comm comm, int keyval) {
 extern "C" int MPI_Keyval_create(MPI_Copy_function* copy, MPI_Delete_function* remove, int* keyval, void* extra) {
   return MPI_Comm_create_keyval(copy, remove, keyval, extra);
 }
+extern "C" int MPI_Keyval_free(int* keyval) { return MPI_Comm_free_keyval(keyval); }
 extern "C" int MPI_Attr_put(MPI_Comm comm, int keyval, void* value) { return MPI_Comm_set_attr(comm, keyval, value); }
 extern "C" int MPI_Attr_get(MPI_Comm comm, int keyval, void* value, int* found) { return MPI_Comm_get_attr(comm, keyval, value, found); }
 extern "C" int MPI_Attr_delete(MPI_Comm comm, int keyval) { return MPI_Comm_delete_attr(comm, keyval); }

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "base/error.hpp"
+#include "base/mpi_lock.hpp"
 
 namespace plait::threadcomm {
 
@@ -13,11 +14,13 @@ struct Keyval {
   MPI_Comm_copy_attr_function* copy = nullptr;
   MPI_Comm_delete_attr_function* remove = nullptr;
   void* extra = nullptr;
+  int values = 0;      ///< of thread communicators, with this keyval
+  bool freed = false;  ///< by the program: the MPI's number is not given back, and to another keyval, before the last value is gone
 };
 
 struct Keyvals {
   std::mutex lock;
-  std::map<int, Keyval> all;  ///< also those that were freed: their values may still be there
+  std::map<int, Keyval> all;
 };
 
 Keyvals& keyvals() {
@@ -30,6 +33,25 @@ Keyval keyval_of(int keyval) {
   const std::lock_guard guard(k.lock);
   const auto found = k.all.find(keyval);
   return found == k.all.end() ? Keyval{} : found->second;
+}
+
+void count_value(int keyval) {
+  Keyvals& k = keyvals();
+  const std::lock_guard guard(k.lock);
+  ++k.all[keyval].values;
+}
+
+/// A value is gone.
+void uncount_value(int keyval) {
+  Keyvals& k = keyvals();
+  {
+    const std::lock_guard guard(k.lock);
+    const auto found = k.all.find(keyval);
+    if (--found->second.values != 0 || !found->second.freed) return;
+    k.all.erase(found);
+  }
+  const MpiLock lock;
+  PMPI_Comm_free_keyval(&keyval);
 }
 
 void end_value(Rank& rank, int keyval, void* value) {
@@ -47,9 +69,25 @@ void remember_keyval(int keyval, MPI_Comm_copy_attr_function* copy, MPI_Comm_del
   k.all[keyval] = {copy, remove, extra};
 }
 
+bool forget_keyval(int keyval) {
+  Keyvals& k = keyvals();
+  const std::lock_guard guard(k.lock);
+  const auto found = k.all.find(keyval);
+  if (found == k.all.end()) return true;
+  found->second.freed = true;
+  if (found->second.values != 0) return false;
+  k.all.erase(found);
+  return true;
+}
+
 void set_attribute(Rank& rank, int keyval, void* value) {
-  if (const auto old = rank.attributes.find(keyval); old != rank.attributes.end()) end_value(rank, keyval, old->second);
-  rank.attributes[keyval] = value;
+  const auto [place, is_new] = rank.attributes.try_emplace(keyval, value);
+  if (is_new) {
+    count_value(keyval);
+    return;
+  }
+  end_value(rank, keyval, place->second);
+  place->second = value;
 }
 
 bool get_attribute(const Rank& rank, int keyval, void** value) noexcept {
@@ -64,6 +102,7 @@ bool delete_attribute(Rank& rank, int keyval) {
   if (found == rank.attributes.end()) return false;
   end_value(rank, keyval, found->second);
   rank.attributes.erase(keyval);
+  uncount_value(keyval);
   return true;
 }
 
@@ -84,7 +123,9 @@ void copy_attributes(const Rank& from, Rank& to) {
       const int error = k.copy(from.handle, keyval, k.extra, value, static_cast<void*>(&copied), &flag);
       require(error == MPI_SUCCESS, error);
     }
-    if (flag) to.attributes[keyval] = copied;
+    if (!flag) continue;
+    to.attributes[keyval] = copied;
+    count_value(keyval);
   }
 }
 

@@ -9,6 +9,8 @@
 namespace plait::threadcomm {
 
 void remember_keyval(int keyval, MPI_Comm_copy_attr_function* copy, MPI_Comm_delete_attr_function* remove, void* extra);
+/// The program frees it. True where the MPI may do so now; else that happens when the last value is gone.
+[[nodiscard]] bool forget_keyval(int keyval);
 
 /// Replaces, deleting what was there. Throw MPIError with what a callback returns.
 void set_attribute(Rank& rank, int keyval, void* value);

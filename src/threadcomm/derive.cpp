@@ -104,7 +104,9 @@ LocalGroup* make_group(Rank& maker, const std::vector<Card>& cards, std::uint32_
   const auto all = make_members(*maker.all, cards, ranks);
   auto group = std::make_unique<LocalGroup>();
   group->handle = make_handle(maker.group->handle);
-  group->attributes_of = duplicate ? maker.group->attributes_of : group->handle;
+  // The parent of MPIX_Threadcomm_init outlives its duplicates; a communicator derived from it may be freed before its own.
+  const LocalGroup& base = *maker.group->base;
+  group->attributes_of = duplicate && maker.group->attributes_of == base.handle ? base.handle : group->handle;
   group->rank = static_cast<int>(all->process_of[static_cast<std::size_t>(std::ranges::find(ranks, here) - ranks.begin())]);
   group->size = static_cast<int>(ranks.size());
   group->of_thread = of_thread;

@@ -36,6 +36,34 @@ static void groups(MPI_Comm threads) {
   CHECK(MPI_Group_free(&group) == MPI_SUCCESS);
 }
 
+static int deleted;
+static int count_deleted(MPI_Comm comm, int keyval, void* value, void* extra) {
+  (void)comm, (void)keyval, (void)value, (void)extra;
+  ++deleted;
+  return MPI_SUCCESS;
+}
+
+/// A keyval that is freed while a communicator has a value of it is not taken for one that is made later; and what is derived from a
+/// communicator outlives it.
+static void keyvals(MPI_Comm threads) {
+  enum { kLater = 4 };
+  int first, later[kLater], found = 1, number = 7, *value = NULL;
+  MPI_Comm part, copy;
+  CHECK(MPI_Comm_split(threads, 0, 0, &part) == MPI_SUCCESS);
+  CHECK(MPI_Comm_create_keyval(MPI_COMM_DUP_FN, count_deleted, &first, NULL) == MPI_SUCCESS);
+  CHECK(MPI_Comm_set_attr(part, first, &number) == MPI_SUCCESS);
+  CHECK(MPI_Comm_free_keyval(&first) == MPI_SUCCESS && first == MPI_KEYVAL_INVALID);
+  CHECK(MPI_Comm_dup(part, &copy) == MPI_SUCCESS);
+  for (int i = 0; i < kLater; ++i) {
+    CHECK(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &later[i], NULL) == MPI_SUCCESS);
+    CHECK(MPI_Comm_get_attr(part, later[i], &value, &found) == MPI_SUCCESS && !found);
+  }
+  CHECK(MPI_Comm_free(&part) == MPI_SUCCESS && deleted == 1);
+  CHECK(MPI_Comm_get_attr(copy, MPI_TAG_UB, &value, &found) == MPI_SUCCESS && found && *value >= 32767);
+  CHECK(MPI_Comm_free(&copy) == MPI_SUCCESS && deleted == 2);
+  for (int i = 0; i < kLater; ++i) CHECK(MPI_Comm_free_keyval(&later[i]) == MPI_SUCCESS);
+}
+
 static void thread_communicator(MPI_Comm threads) {
   MPI_Comm made = MPI_COMM_NULL;
   MPI_Win window;
@@ -89,6 +117,7 @@ static void thread_communicator(MPI_Comm threads) {
   CHECK(MPI_Attr_get(threads, keyval, &value, &found) == MPI_SUCCESS && found && value == &number);
   CHECK(MPI_Attr_delete(threads, keyval) == MPI_SUCCESS && MPI_Attr_get(threads, keyval, &value, &found) == MPI_SUCCESS && !found);
   CHECK(MPI_Keyval_free(&keyval) == MPI_SUCCESS);
+  keyvals(threads);
 }
 
 /// One of plait's that is not complete yet.
