@@ -26,17 +26,20 @@ using threadcomm::Rank;
 
 // Not overloads: in some MPIs all handles are numbers of one type.
 inline int report_on_window(MPI_Win win, int code, const char* call = __builtin_FUNCTION()) noexcept {
+  const MpiLock lock;
   name_if_fatal_on_window(win, code, call);
   PMPI_Win_call_errhandler(win, code);
   return code;
 }
 inline int report_on_file(MPI_File file, int code, const char* call = __builtin_FUNCTION()) noexcept {
+  const MpiLock lock;
   name_if_fatal_on_file(file, code, call);
   PMPI_File_call_errhandler(file, code);
   return code;
 }
 #if MPI_VERSION >= 4
 inline int report_on_session(MPI_Session session, int code, const char* call = __builtin_FUNCTION()) noexcept {
+  const MpiLock lock;
   name_if_fatal_on_session(session, code, call);
   PMPI_Session_call_errhandler(session, code);
   return code;

@@ -107,7 +107,7 @@ extern "C" int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* ne
   const Call call{"MPI_Comm_dup_with_info", PLAIT_CALLER};
   return on(comm, [&] {
     plait::mpi::duplicate(*c, newcomm, call);
-    if (!plait::threadcomm::is_threadcomm(*c)) plait::check(PMPI_Comm_set_info(*newcomm, info));
+    if (!plait::threadcomm::is_threadcomm(*c)) plait::check(blocking([&] { return PMPI_Comm_set_info(*newcomm, info); }));
   });
 }
 

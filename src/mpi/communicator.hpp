@@ -16,6 +16,7 @@ inline int report_on(MPI_Comm comm, int code, const char* call = __builtin_FUNCT
   if (code == MPI_SUCCESS) [[likely]]
     return code;
   if (comm == MPI_COMM_NULL) return report(code, call);
+  const MpiLock lock;
   name_if_fatal(comm, true, code, call);
   PMPI_Comm_call_errhandler(comm, code);
   return code;

@@ -5,6 +5,7 @@
 #include "mpi/batch.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/native.hpp"
+#include "mpi/outcome.hpp"
 #include "mpi/waiting.hpp"
 
 namespace plait::mpi {
@@ -24,25 +25,10 @@ int retire(Request& r, MPI_Request* handle, MPI_Status* status) noexcept {
 /// The same in a call on one request, which tells the error handler.
 int retire_alone(Request& r, MPI_Request* handle, MPI_Status* status, const char* call) noexcept {
   const std::uint64_t comm = r.kind->communicator(r);
-  return report_on(comm, retire(r, handle, status), call);
+  const int error = retire(r, handle, status);
+  transport::flush_network();
+  return report_on(comm, error, call);
 }
-
-/// What a call on many requests returns, and for one of plait's whether the handler has to be told.
-struct Outcome {
-  int native = MPI_SUCCESS;  ///< of the MPI's call, which has told the handler itself
-  bool failed = false;       ///< one of plait's
-  std::uint64_t comm = 0;    ///< of the first of them that did
-
-  /// One has failed.
-  void take(std::uint64_t its_comm) noexcept {
-    if (failed) return;
-    failed = true;
-    comm = its_comm;
-  }
-  int end(const char* call) const noexcept {
-    return native != MPI_SUCCESS ? native : failed ? report_on(comm, MPI_ERR_IN_STATUS, call) : MPI_SUCCESS;
-  }
-};
 
 int class_of(int code) noexcept {
   int error_class = MPI_ERR_UNKNOWN;
@@ -377,7 +363,9 @@ int test_some(int count, MPI_Request* requests, int* outcount, int* indices, MPI
 
 int start_one(Request& r, const char* call) {
   require(r.kind && r.kind->start, MPI_ERR_REQUEST);
-  return report_on(r.kind->communicator(r), r.kind->start(r), call);
+  const int error = r.kind->start(r);
+  transport::nudge_network();
+  return report_on(r.kind->communicator(r), error, call);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "base/error.hpp"
+#include "base/mpi_lock.hpp"
 
 namespace plait::mpi {
 
@@ -29,6 +30,7 @@ inline int report(int code, const char* call = __builtin_FUNCTION()) noexcept {
     return code;
   int initialized = 0;
   if (PMPI_Initialized(&initialized) != MPI_SUCCESS || !initialized) return code;
+  const MpiLock lock;
   name_if_fatal(default_comm(), false, code, call);
   PMPI_Comm_call_errhandler(default_comm(), code);
   return code;

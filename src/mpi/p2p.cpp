@@ -62,9 +62,11 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
 #define PLAIT_SEND(NAME, COUNT, MODE)                                                                                                      \
   [[gnu::noinline]] static int NAME##_any(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,            \
                                           const void* caller) {                                                                            \
-    return on(                                                                                                                             \
+    return on_returning(                                                                                                                   \
         comm,                                                                                                                              \
-        [&] { plait::p2p::send(*find_communicator(comm), 0, buffer, count, type, {dest, tag, kAnyStream}, Mode::MODE, {#NAME, caller}); }, \
+        [&] {                                                                                                                              \
+          return plait::p2p::send(*find_communicator(comm), 0, buffer, count, type, {dest, tag, kAnyStream}, Mode::MODE, {#NAME, caller}); \
+        },                                                                                                                                 \
         #NAME);                                                                                                                            \
   }                                                                                                                                        \
   [[gnu::noinline]] static int NAME##_stream(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,         \
@@ -101,7 +103,7 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
   }                                                                                                                                 \
   extern "C" int NAME(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request* request) { \
     return communicators_exist() ? NAME##_stream(buffer, count, type, dest, tag, comm, request)                                     \
-                                 : P##NAME(buffer, count, type, dest, tag, comm, request);                                          \
+                                 : PLAIT_GATED(P##NAME(buffer, count, type, dest, tag, comm, request));                             \
   }
 
 // ---- receives
@@ -151,7 +153,7 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
   }                                                                                                                                     \
   extern "C" int NAME(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request) {         \
     return communicators_exist() ? NAME##_stream(buffer, count, type, source, tag, comm, request)                                       \
-                                 : P##NAME(buffer, count, type, source, tag, comm, request);                                            \
+                                 : PLAIT_GATED(P##NAME(buffer, count, type, source, tag, comm, request));                               \
   }
 
 // ---- both ways

@@ -2,6 +2,7 @@
 #include "mpi/batch.hpp"
 #include "mpi/completion.hpp"
 #include "mpi/native.hpp"
+#include "mpi/outcome.hpp"
 #include "mpi/quirks.hpp"
 
 #if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
@@ -9,36 +10,32 @@
 namespace plait::mpi {
 namespace {
 
-void peek_into(Request& r, MPI_Status* statuses, int i, bool& failed) {
+void peek_into(Request& r, MPI_Status* statuses, int i, Outcome& outcome) {
   MPI_Status* const status = statuses == MPI_STATUSES_IGNORE ? nullptr : &statuses[i];
   const int error = r.kind->peek(r, status);
   if (status) status->MPI_ERROR = error;
-  failed |= error != MPI_SUCCESS;
-}
-
-int end(int native, bool failed, const char* call) noexcept {
-  return native != MPI_SUCCESS ? native : failed ? report(MPI_ERR_IN_STATUS, call) : MPI_SUCCESS;
+  if (error != MPI_SUCCESS) outcome.take(r.kind->communicator(r));
 }
 
 int get_all(int count, LookedAt* requests, int* flag, MPI_Status* statuses) {
   arm_all(count, requests);
   Batch batch(count, requests, statuses != MPI_STATUSES_IGNORE);
-  int native = MPI_SUCCESS;
+  Outcome outcome;
   *flag = 1;
   Round round;
   for (const Ours& o : batch.left) *flag &= advance(*o.request, round) ? 1 : 0;
   if (!batch.their.empty()) {
     int theirs = 0;
-    native = gated([&] { return PMPI_Request_get_status_all(batch.native_count(), batch.their.data(), &theirs, batch.native_statuses()); });
+    outcome.native =
+        gated([&] { return PMPI_Request_get_status_all(batch.native_count(), batch.their.data(), &theirs, batch.native_statuses()); });
     *flag &= theirs;
   }
-  if (!*flag || native != MPI_SUCCESS) return native;
-  bool failed = false;
-  for (const auto& [request, index] : batch.left) peek_into(*request, statuses, index, failed);
+  if (!*flag) return outcome.native;
+  for (const auto& [request, index] : batch.left) peek_into(*request, statuses, index, outcome);
   for (int i = 0; i < batch.native_count() && statuses != MPI_STATUSES_IGNORE; ++i) {
     statuses[batch.place(i)] = batch.native_statuses()[i];
   }
-  return end(native, failed, "MPI_Request_get_status_all");
+  return outcome.end("MPI_Request_get_status_all");
 }
 
 int get_any(int count, LookedAt* requests, int* index, int* flag, MPI_Status* status) {
@@ -50,7 +47,8 @@ int get_any(int count, LookedAt* requests, int* index, int* flag, MPI_Status* st
     if (!advance(*request, round)) continue;
     *index = i;
     *flag = 1;
-    return report(request->kind->peek(*request, status == MPI_STATUS_IGNORE ? nullptr : status), "MPI_Request_get_status_any");
+    const int error = request->kind->peek(*request, status == MPI_STATUS_IGNORE ? nullptr : status);
+    return report_on(request->kind->communicator(*request), error, "MPI_Request_get_status_any");
   }
   if (batch.their.empty()) return MPI_SUCCESS;
   MPI_Status found;
@@ -71,23 +69,23 @@ int get_any(int count, LookedAt* requests, int* index, int* flag, MPI_Status* st
 int get_some(int count, LookedAt* requests, int* outcount, int* indices, MPI_Status* statuses) {
   Batch batch(count, requests, statuses != MPI_STATUSES_IGNORE);
   *outcount = 0;
-  bool failed = false;
+  Outcome outcome;
   Round round;
   for (const auto& [request, index] : batch.left) {
     if (!advance(*request, round)) continue;
-    peek_into(*request, statuses, *outcount, failed);
+    peek_into(*request, statuses, *outcount, outcome);
     indices[(*outcount)++] = index;
   }
-  if (batch.their.empty()) return end(MPI_SUCCESS, failed, "MPI_Request_get_status_some");
+  if (batch.their.empty()) return outcome.end("MPI_Request_get_status_some");
   int n = 0;
-  const int native = gated([&] {
+  outcome.native = gated([&] {
     return PMPI_Request_get_status_some(batch.native_count(), batch.their.data(), &n, batch.native_indices(), batch.native_statuses());
   });
   for (int i = 0; n != MPI_UNDEFINED && i < n; ++i) {
     if (statuses != MPI_STATUSES_IGNORE) statuses[*outcount] = batch.native_statuses()[i];
     indices[(*outcount)++] = batch.place(batch.native_indices()[i]);
   }
-  return end(native, failed, "MPI_Request_get_status_some");
+  return outcome.end("MPI_Request_get_status_some");
 }
 
 }  // namespace

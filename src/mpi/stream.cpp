@@ -125,10 +125,10 @@ extern "C" int MPIX_Comm_get_stream(MPI_Comm comm, int idx, MPIX_Stream* stream)
   extern "C" int NAME(const void* buf, COUNT count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, int source_stream_index, \
                       int dest_stream_index) {                                                                                        \
     const plait::p2p::Call call{#NAME, __builtin_return_address(0)};                                                                  \
-    return on(comm, [&] {                                                                                                             \
+    return on_returning(comm, [&] {                                                                                                   \
       require(dest_stream_index >= 0, MPI_ERR_ARG);                                                                                   \
-      plait::p2p::send(with_streams(comm), source_stream_index, buf, count, datatype, {dest, tag, dest_stream_index},                 \
-                       plait::p2p::Mode::standard, call);                                                                             \
+      return plait::p2p::send(with_streams(comm), source_stream_index, buf, count, datatype, {dest, tag, dest_stream_index},          \
+                              plait::p2p::Mode::standard, call);                                                                      \
     });                                                                                                                               \
   }
 

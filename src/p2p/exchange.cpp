@@ -83,9 +83,10 @@ Started start_exchange(Communicator& c, const Exchange& x) {
 
 int send_receive(Communicator& c, const Exchange& x, MPI_Status* status, Call call) {
   const Started started = start_exchange(c, x);
-  const int error = wait(*started.receive, status, call);
-  if (Operation* const send = as_operation(*started.send)) static_cast<void>(wait(*send, MPI_STATUS_IGNORE, call));
-  return error;
+  const int received = wait(*started.receive, status, call);
+  Operation* const send = as_operation(*started.send);
+  const int sent = send ? wait(*send, MPI_STATUS_IGNORE, call) : MPI_SUCCESS;
+  return received != MPI_SUCCESS ? received : sent;
 }
 
 Request& isend_receive(Communicator& c, const Exchange& x) {

@@ -27,10 +27,11 @@ Request& isend(Communicator& c, int local, const void* buffer, MPI_Count count, 
   return r;
 }
 
-void send(Communicator& c, int local, const void* buffer, MPI_Count count, MPI_Datatype type, const Envelope& to, Mode mode, Call call) {
+int send(Communicator& c, int local, const void* buffer, MPI_Count count, MPI_Datatype type, const Envelope& to, Mode mode, Call call) {
   Request& r = start_send(c, local, buffer, count, type, to, mode);
   transport::flush_network();
-  if (Operation* const o = as_operation(r)) static_cast<void>(wait(*o, MPI_STATUS_IGNORE, call));
+  Operation* const o = as_operation(r);
+  return o ? wait(*o, MPI_STATUS_IGNORE, call) : MPI_SUCCESS;
 }
 
 // ---- receiving

@@ -14,7 +14,9 @@
 
 namespace plait::p2p {
 
-void send(Communicator& c, int local, const void* buffer, MPI_Count count, MPI_Datatype type, const Envelope& to, Mode mode, Call call);
+/// Returns an error of the message; throws those of its arguments.
+[[nodiscard]] int send(Communicator& c, int local, const void* buffer, MPI_Count count, MPI_Datatype type, const Envelope& to, Mode mode,
+                       Call call);
 [[nodiscard]] Request& isend(Communicator& c, int local, const void* buffer, MPI_Count count, MPI_Datatype type, const Envelope& to,
                              Mode mode);
 /// The error is that of the message, truncation say.

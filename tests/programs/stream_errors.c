@@ -7,7 +7,7 @@
 
 #include "check.h"
 
-static int rank, size, told, told_of_data;
+static int rank, size, told, told_of_data, told_of_status;
 static MPI_Comm expected;
 
 static void handler(MPI_Comm* comm, int* code, ...) {
@@ -15,6 +15,7 @@ static void handler(MPI_Comm* comm, int* code, ...) {
   if (*comm != expected) return;
   if (class == MPI_ERR_RANK) ++told;
   if (class == MPI_ERR_TRUNCATE || class == MPI_ERR_COUNT) ++told_of_data;
+  if (class == MPI_ERR_IN_STATUS) ++told_of_status;
 }
 
 // A message each way, small and large.
@@ -153,6 +154,27 @@ static void matched(MPI_Comm c) {
   MPI_Wait(&s, MPI_STATUS_IGNORE);
 }
 
+// So do those of calls that only look at requests.
+static void looked_at(MPI_Comm c) {
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+  int out[2] = {3, 4}, in = 0, index = -1, n = 0, flag = 0;
+  MPI_Request r;
+  MPI_Status status;
+  MPI_Irecv(&in, 1, MPI_INT, rank, 10, c, &r);
+  MPI_Send(out, 2, MPI_INT, rank, 10, c);
+  told_of_data = told_of_status = 0;
+  GIVES(MPI_Request_get_status_any(1, &r, &index, &flag, &status), MPI_ERR_TRUNCATE);
+  CHECK(told_of_data == 1 && flag && index == 0);
+  GIVES(MPI_Request_get_status_all(1, &r, &flag, &status), MPI_ERR_IN_STATUS);
+  CHECK(told_of_status == 1 && flag && class_of(status.MPI_ERROR) == MPI_ERR_TRUNCATE);
+  GIVES(MPI_Request_get_status_some(1, &r, &n, &index, &status), MPI_ERR_IN_STATUS);
+  CHECK(told_of_status == 2 && n == 1 && class_of(status.MPI_ERROR) == MPI_ERR_TRUNCATE);
+  GIVES(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE);
+#else
+  (void)c;
+#endif
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -186,6 +208,7 @@ int main(int argc, char** argv) {
   MPI_Send(&told, 1, MPI_INT, size, 0, single);
   CHECK(told == 1);
   matched(single);
+  looked_at(single);
   MPI_Comm_set_errhandler(single, MPI_ERRORS_RETURN);
   MPI_Errhandler_free(&counting);
 

@@ -148,3 +148,9 @@ def test_senseless_number_of_channels_is_told():
         pytest.skip(reason)
     done = run("stream", hosts=2, env=["PLAIT_CHANNELS=many"])
     assert done.stderr.count("plait: PLAIT_CHANNELS=many: expected a whole number from 1 to 64; the default holds: ") == 1, done.stderr
+
+
+def test_nothing_that_a_call_had_to_tell_is_held_back(hosts, tmp_path):
+    """2 x 1"""
+    hosts = min(hosts, 2)
+    assert run("stream_answer", tmp_path, hosts=hosts).stdout == "nothing is held back\n"
