@@ -17,7 +17,7 @@ namespace plait {
 class BiasedLock {
  public:
   /// The owner's. Waits for a visitor, who never stays long.
-  void lock() noexcept {
+  [[gnu::always_inline]] void lock() noexcept {
     // relaxed, and no read-modify-write: only the owner writes it.
     uses_.store(uses_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     delay();

@@ -23,7 +23,7 @@ struct HandleSlots {
 
   static std::size_t hash(std::uint64_t handle) noexcept { return (handle * 0x9E3779B97F4A7C15u) >> 32; }
 
-  [[nodiscard]] static Value find(const Slot* slots, std::size_t mask, std::uint64_t handle, Value none) noexcept {
+  [[nodiscard, gnu::always_inline]] static Value find(const Slot* slots, std::size_t mask, std::uint64_t handle, Value none) noexcept {
     for (std::size_t at = hash(handle);; ++at) {
       const Slot& slot = slots[at & mask];
       // acquire: the value was written before its handle.
@@ -80,7 +80,7 @@ class HandleTable {
   HandleTable(const HandleTable&) = delete;
   HandleTable& operator=(const HandleTable&) = delete;
 
-  [[nodiscard]] Value find(std::uint64_t handle, Value none) const noexcept {
+  [[nodiscard, gnu::always_inline]] Value find(std::uint64_t handle, Value none) const noexcept {
     // acquire: the slots. There always are some, so that who has found a hint that there are values finds a table, too.
     const Table& table = *current_.load(std::memory_order_acquire);
     return HandleSlots<Value>::find(table.slots, table.mask, handle, none);

@@ -264,7 +264,7 @@ class Endpoint {
 /// A thread's use of an endpoint, for the length of a call or of one round of it.
 class EndpointGuard {
  public:
-  explicit EndpointGuard(Endpoint& endpoint) noexcept : endpoint_(endpoint) {
+  [[gnu::always_inline]] explicit EndpointGuard(Endpoint& endpoint) noexcept : endpoint_(endpoint) {
     if (endpoint.shared) [[unlikely]] {
       lock_shared();
       return;
@@ -274,7 +274,7 @@ class EndpointGuard {
 #endif
     endpoint.guard.lock();
   }
-  ~EndpointGuard() {
+  [[gnu::always_inline]] ~EndpointGuard() {
     if (endpoint_.shared) [[unlikely]] {
       unlock_shared();
       return;
@@ -304,7 +304,7 @@ inline void Endpoint::meet(Operation& receive, std::uint32_t source, std::int32_
   if (bytes > receive.memory.bytes) receive.error = Error::truncated;
 }
 
-inline void Endpoint::start_receive(Operation& receive) noexcept {
+[[gnu::always_inline]] inline void Endpoint::start_receive(Operation& receive) noexcept {
   count_unfinished(1);
   if (receive.context->has_unexpected() && start_with_unexpected(receive)) [[unlikely]]
     return;
@@ -324,8 +324,8 @@ inline void Endpoint::end(Operation& o) noexcept {
   }
 }
 
-inline bool Endpoint::send_inline(LaneOut& lane, std::uint32_t context, std::uint32_t source, std::int32_t tag, const void* data,
-                                  std::size_t bytes) noexcept {
+[[gnu::always_inline]] inline bool Endpoint::send_inline(LaneOut& lane, std::uint32_t context, std::uint32_t source, std::int32_t tag,
+                                                         const void* data, std::size_t bytes) noexcept {
   if (!lane.waiting.empty()) [[unlikely]]
     return false;
   transport::Cell* const c = lane.ring.cell();

@@ -26,7 +26,7 @@ void unpack(const std::byte* from, const Memory& to, std::uint64_t begin, std::s
 void copy(const Memory& from, const Memory& to, std::uint64_t begin, std::uint64_t n) noexcept;
 
 /// Copies of at most a cell, without a call: overlapping moves of fixed size.
-inline void copy_small(std::byte* to, const std::byte* from, std::size_t n) noexcept {
+[[gnu::always_inline]] inline void copy_small(std::byte* to, const std::byte* from, std::size_t n) noexcept {
   if (n >= 16) {
     for (std::size_t at = 0; at + 16 <= n; at += 16) __builtin_memcpy(to + at, from + at, 16);
     __builtin_memcpy(to + n - 16, from + n - 16, 16);

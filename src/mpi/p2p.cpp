@@ -23,8 +23,8 @@ namespace {
 
 // The inline path for the commonest sends and receives (p2p/plain.hpp). False where a call is not one of these.
 
-inline bool isend_plain(Communicator& c, const void* buffer, MPI_Count count, MPI_Datatype type, int dest, int tag, Mode mode,
-                        MPI_Request* request) noexcept {
+[[gnu::always_inline]] inline bool isend_plain(Communicator& c, const void* buffer, MPI_Count count, MPI_Datatype type, int dest, int tag,
+                                               Mode mode, MPI_Request* request) noexcept {
   // acquire: what was made of it.
   const Request* const completed = p2p::completed_one.load(std::memory_order_acquire);
   if (mode == Mode::synchronous || !completed || !send_plain(c, buffer, count, type, dest, tag)) return false;
@@ -32,8 +32,8 @@ inline bool isend_plain(Communicator& c, const void* buffer, MPI_Count count, MP
   return true;
 }
 
-inline bool ireceive_plain(Communicator& c, void* buffer, MPI_Count count, MPI_Datatype type, int source, int tag,
-                           MPI_Request* request) noexcept {
+[[gnu::always_inline]] inline bool ireceive_plain(Communicator& c, void* buffer, MPI_Count count, MPI_Datatype type, int source, int tag,
+                                                  MPI_Request* request) noexcept {
   const lane::Operation* const o = receive_plain(c, buffer, count, type, source, tag);
   if (o) *request = handle_of(*o);
   return o != nullptr;
@@ -48,8 +48,9 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
 
 #pragma GCC visibility push(default)
 
-// Each of the commonest calls is three functions, which pass their arguments on unchanged. The exported one, NAME, jumps to the
-// MPI where the program has no communicator of plait's; NAME_stream tries the inline path; NAME_any does everything else.
+// Each of the commonest calls is several functions, which pass their arguments on unchanged. The exported one, NAME, is no more than a
+// jump: to NAME_native where the program has no communicator of plait's, else to NAME_stream, which tries the inline path. NAME_any does
+// everything else.
 
 #define PLAIT_CALLER __builtin_return_address(0)
 /// A blocking call of the MPI's own.
@@ -84,6 +85,10 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
 // ---- nonblocking and persistent sends
 
 #define PLAIT_ISEND(NAME, COUNT, FUNCTION, MODE)                                                                                    \
+  [[gnu::noinline]] static int NAME##_native(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,  \
+                                             MPI_Request* request) {                                                                \
+    return PLAIT_GATED(P##NAME(buffer, count, type, dest, tag, comm, request));                                                     \
+  }                                                                                                                                 \
   [[gnu::noinline]] static int NAME##_any(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,     \
                                           MPI_Request* request) {                                                                   \
     return on(                                                                                                                      \
@@ -97,13 +102,13 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
   [[gnu::noinline]] static int NAME##_stream(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,  \
                                              MPI_Request* request) {                                                                \
     Communicator* const c = find_communicator(comm);                                                                                \
-    if (!c) return PLAIT_GATED(P##NAME(buffer, count, type, dest, tag, comm, request));                                             \
+    if (!c) return NAME##_native(buffer, count, type, dest, tag, comm, request);                                                    \
     if (plait::mpi::FUNCTION##_plain(*c, buffer, count, type, dest, tag, Mode::MODE, request)) return MPI_SUCCESS;                  \
     return NAME##_any(buffer, count, type, dest, tag, comm, request);                                                               \
   }                                                                                                                                 \
   extern "C" int NAME(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request* request) { \
     return communicators_exist() ? NAME##_stream(buffer, count, type, dest, tag, comm, request)                                     \
-                                 : PLAIT_GATED(P##NAME(buffer, count, type, dest, tag, comm, request));                             \
+                                 : NAME##_native(buffer, count, type, dest, tag, comm, request);                                    \
   }
 
 // ---- receives
@@ -134,6 +139,10 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
   }
 
 #define PLAIT_IRECV(NAME, COUNT, FUNCTION)                                                                                              \
+  [[gnu::noinline]] static int NAME##_native(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,          \
+                                             MPI_Request* request) {                                                                    \
+    return PLAIT_GATED(P##NAME(buffer, count, type, source, tag, comm, request));                                                       \
+  }                                                                                                                                     \
   [[gnu::noinline]] static int NAME##_any(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,             \
                                           MPI_Request* request) {                                                                       \
     return on(                                                                                                                          \
@@ -147,13 +156,13 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
   [[gnu::noinline]] static int NAME##_stream(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,          \
                                              MPI_Request* request) {                                                                    \
     Communicator* const c = find_communicator(comm);                                                                                    \
-    if (!c) return PLAIT_GATED(P##NAME(buffer, count, type, source, tag, comm, request));                                               \
+    if (!c) return NAME##_native(buffer, count, type, source, tag, comm, request);                                                      \
     if (plait::mpi::FUNCTION##_plain(*c, buffer, count, type, source, tag, request)) return MPI_SUCCESS;                                \
     return NAME##_any(buffer, count, type, source, tag, comm, request);                                                                 \
   }                                                                                                                                     \
   extern "C" int NAME(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request) {         \
     return communicators_exist() ? NAME##_stream(buffer, count, type, source, tag, comm, request)                                       \
-                                 : PLAIT_GATED(P##NAME(buffer, count, type, source, tag, comm, request));                               \
+                                 : NAME##_native(buffer, count, type, source, tag, comm, request);                                      \
   }
 
 // ---- both ways

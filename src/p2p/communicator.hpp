@@ -35,7 +35,7 @@ class Lanes {
   explicit Lanes(std::size_t peers) : peers_(peers), pieces_((peers + kPiece - 1) / kPiece) {}
 
   /// Null where there is none yet.
-  [[nodiscard]] lane::LaneOut* find(std::uint32_t to) const noexcept {
+  [[nodiscard, gnu::always_inline]] lane::LaneOut* find(std::uint32_t to) const noexcept {
     const auto& piece = pieces_[to / kPiece];
     return piece ? piece[to % kPiece] : nullptr;
   }

@@ -10,7 +10,7 @@
 namespace plait::p2p {
 
 /// Are rank and tag numbers of `c`, no wildcards, and is there a stream?
-[[nodiscard]] inline bool is_plain(const Communicator& c, int rank, int tag) noexcept {
+[[nodiscard, gnu::always_inline]] inline bool is_plain(const Communicator& c, int rank, int tag) noexcept {
   // Negative ones are too large.
   return static_cast<unsigned>(rank) < static_cast<unsigned>(c.size) &&
          static_cast<unsigned>(tag) <= static_cast<unsigned>(tag_limit.load(std::memory_order_relaxed)) && !c.locals.empty();
