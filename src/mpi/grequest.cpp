@@ -91,10 +91,10 @@ extern "C" int MPI_Grequest_complete(MPI_Request request) {
   using namespace plait::mpi;
   plait::Request* const r = ours(request);
   if (!r) return gated([&] { return PMPI_Grequest_complete(request); });
-  return guarded([&] {
-    plait::grequest::Grequest* const g = r->kind ? plait::grequest::find(*r) : nullptr;
-    plait::require(g && plait::grequest::complete(*g), MPI_ERR_REQUEST);
-  });
+  plait::grequest::Grequest* const g = r->kind ? plait::grequest::find(*r) : nullptr;
+  if (g && plait::grequest::complete(*g)) [[likely]]
+    return MPI_SUCCESS;
+  return report(MPI_ERR_REQUEST);
 }
 
 #pragma GCC visibility pop
