@@ -24,7 +24,7 @@ inline bool advance(Request& r) noexcept {
   return advance(r, round);
 }
 
-/// A call waits for one, or asks for it.
+/// Before a wait or test: starts an inactive request of a kind that such calls start (finepoints' receives).
 inline void arm(Request& r) noexcept {
   if (r.kind && r.kind->arm && !r.active) r.kind->arm(r);
 }

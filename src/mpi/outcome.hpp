@@ -22,7 +22,7 @@ struct Outcome {
     failed = true;
     comm = its_comm;
   }
-  /// What messages have to tell their senders does not stay here: the program may make no other call.
+  /// Also sends what is held back, as the answer to a synchronous send: the program may make no other call.
   int end(const char* call) const noexcept {
     transport::flush_network();
     return native != MPI_SUCCESS ? native : failed ? report_on(comm, MPI_ERR_IN_STATUS, call) : MPI_SUCCESS;

@@ -13,8 +13,8 @@ namespace plait::p2p {
 
 /// The slow path of wait().
 void wait_long(lane::Operation& operation, Call call);
-/// Waits for an operation and ends it. Returns its error. What it has to tell its sender does not stay here: the program may make no
-/// other call.
+/// Waits for an operation and ends it. Returns its error. Also sends what is held back, as the answer to a synchronous send: the program
+/// may make no other call.
 [[nodiscard]] inline int wait(lane::Operation& operation, MPI_Status* status, Call call) {
   if (!operation.complete.load(std::memory_order_acquire)) wait_long(operation, call);
   transport::flush_network();

@@ -15,7 +15,7 @@ struct Keyval {
   MPI_Comm_delete_attr_function* remove = nullptr;
   void* extra = nullptr;
   int values = 0;      ///< of thread communicators, with this keyval
-  bool freed = false;  ///< by the program: the MPI's number is not given back, and to another keyval, before the last value is gone
+  bool freed = false;  ///< by the program. The MPI keeps its number until the last value is gone: no other keyval gets it
 };
 
 struct Keyvals {
