@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import mmap
 import re
 import struct
@@ -50,6 +51,7 @@ def loaded(program: str, environment: dict[str, str]) -> list[Path]:
     return list(dict.fromkeys(Path(path).resolve() for path in found))
 
 
+@functools.cache
 def family_of(library: Path) -> str | None:
     if library.name.startswith("libplait"):
         return None

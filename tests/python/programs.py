@@ -1,10 +1,7 @@
 """What tests of programs share: the MPI that PLAIT_MPI names, its nodes, and how a program of tests/programs is run."""
 
-import subprocess
-
 import pytest
 from plait import launch, mpis
-from plait.mpis import ROOT
 
 MPI = mpis.find()
 # What the MPIs get wrong on their own communicators, beyond what random_p2p finds out for itself. MPICH 5.0.2 loses messages
@@ -38,10 +35,9 @@ def preloading(name):
 
 def run(name, *words, processes=2, hosts=1, env=(), status=0, timeout=60):
     """The end of a program, of tests/programs or by its path, and what it said. `status`: that it has to end with; None: any."""
-    processes = max(processes, hosts)
-    timeout *= limits["factor"]
-    options = ["-n", processes, "--hosts", hosts, "--timeout", timeout, *[word for pair in env for word in ("--env", pair)]]
-    line = [ROOT / "plait", "--mpi", MPI.name, "run", *options, MPI.build / "bin" / name, *words]
-    done = subprocess.run([str(word) for word in line], capture_output=True, text=True, timeout=timeout + 60, check=False)
-    assert status is None or done.returncode == status, " ".join(map(str, line)) + "\n" + done.stdout + done.stderr
+    program = [str(word) for word in (MPI.build / "bin" / name, *words)]
+    settings = dict(pair.split("=", 1) for pair in env)
+    # As `plait run` does, without the half second that the command takes to start.
+    done = launch.run(MPI, program, max(processes, hosts), 1, hosts, settings, timeout * limits["factor"], capture=True)
+    assert status is None or done.returncode == status, " ".join([*program, *env]) + "\n" + done.stdout + done.stderr
     return done

@@ -1,21 +1,9 @@
 """Programs with generalized requests, under the MPI that PLAIT_MPI names. Each test says its processes x threads."""
 
 import re
-import subprocess
 
 import pytest
-from plait import mpis
-from plait.mpis import ROOT
-
-MPI = mpis.find()
-
-
-def run(name, *words, env=()):
-    options = [word for pair in env for word in ("--env", pair)]
-    line = [ROOT / "plait", "--mpi", MPI.name, "run", "-n", 2, "--timeout", 30, *options, MPI.build / "bin" / name, *words]
-    done = subprocess.run([str(word) for word in line], capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done
+from programs import MPI, run
 
 
 @pytest.mark.parametrize(
@@ -49,8 +37,7 @@ def test_reads_by_io_uring(tmp_path):
     program = MPI.build / "bin" / "uring_read"
     if not program.exists():
         pytest.skip("there is no liburing here")
-    line = [ROOT / "plait", "--mpi", MPI.name, "run", "-n", 2, "--timeout", 30, program, tmp_path / "file"]
-    done = subprocess.run([str(word) for word in line], capture_output=True, text=True, timeout=120, check=False)
+    done = run("uring_read", tmp_path / "file", status=None)
     if done.returncode == 77:
         pytest.skip(done.stdout.strip())
     assert (done.returncode, done.stdout) == (0, "8 blocks of 65536 bytes and a message each for 2 processes: right\n")
