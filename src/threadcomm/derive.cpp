@@ -4,7 +4,6 @@
 #include <memory>
 #include <new>
 #include <numeric>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "p2p/handle_bits.hpp"
 #include "threadcomm/algorithms.hpp"
 #include "threadcomm/call.hpp"
+#include "threadcomm/group.hpp"
 #include "threadcomm/team.hpp"
 #include "threadcomm/threadcomm.hpp"
 
@@ -207,19 +207,6 @@ Rank* split_by_node(Rank& parent, bool none, int key, p2p::Call call) {
   const auto lowest = std::ranges::find_if(parent.peers, [](const p2p::Peer& p) { return p.process < 0; });
   return split(parent, none ? MPI_UNDEFINED : static_cast<int>(lowest - parent.peers.begin()), key, call);
 }
-
-namespace {
-
-/// An endpoint, wherever it is.
-auto place(const p2p::Peer& p) { return std::tuple(p.process, p.address.region, p.address.offset); }
-
-std::vector<decltype(place({}))> places(const Rank& rank) {
-  std::vector<decltype(place({}))> all;
-  for (const p2p::Peer& p : rank.peers) all.push_back(place(p));
-  return all;
-}
-
-}  // namespace
 
 int compare(const Rank& one, const Rank& other) {
   if (&one == &other) return MPI_IDENT;

@@ -11,14 +11,14 @@ namespace plait::threadcomm {
 
 constexpr RequestKind kGroup{};
 
-namespace {
-
 std::vector<Place> places(const Rank& rank) {
   std::vector<Place> all;
   all.reserve(rank.peers.size());
   for (const p2p::Peer& p : rank.peers) all.push_back({p.process, p.address.region, p.address.offset});
   return all;
 }
+
+namespace {
 
 /// In range and different?
 std::vector<char> marked(int size, std::span<const int> ranks) {

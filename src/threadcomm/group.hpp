@@ -20,6 +20,9 @@ struct Place {
   auto operator<=>(const Place&) const = default;
 };
 
+/// Of all ranks.
+[[nodiscard]] std::vector<Place> places(const Rank& rank);
+
 /// Lies in a request's slot, so that a handle can stand for it.
 struct Group : Request {
   std::vector<Place> members;
