@@ -38,11 +38,10 @@ sanitize: ## the tests with sanitizers and assertions, under MPICH: PRESET=debug
 	@scripts/sanitize $(PRESET)
 
 check: setup ## formatting and static analysis
-	@scripts/compile $(MPI)
 	@clang-format --dry-run -Werror $(CPP)
 	@ruff format --check --quiet python tests bench
 	@ruff check --quiet python tests bench
-	@scripts/tidy $(BUILD)
+	@scripts/tidy $(MPI)
 
 format: setup ## put every source into the house's format
 	@clang-format -i $(CPP)
