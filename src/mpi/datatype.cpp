@@ -1,11 +1,13 @@
-// The exported functions on datatypes: MPIX_Type_iov_len and MPIX_Type_iov.
+// The exported functions on datatypes: MPI_Type_free, MPIX_Type_iov_len and MPIX_Type_iov.
 #include <algorithm>
 #include <span>
 
 #include "layout/cache.hpp"
 #include "layout/pieces.hpp"
 #include "mpi/error.hpp"
+#include "p2p/communicator.hpp"
 #include "plait/mpix.h"
+#include "threadcomm/kept.hpp"
 
 namespace plait::mpi {
 namespace {
@@ -30,6 +32,15 @@ MPI_Count fill(const layout::Layout& l, MPI_Count first, std::span<MPIX_Iov> iov
 }  // namespace plait::mpi
 
 #pragma GCC visibility push(default)
+
+extern "C" int MPI_Type_free(MPI_Datatype* datatype) {
+  if (datatype && plait::p2p::communicators_exist() && plait::threadcomm::free_type_later(*datatype)) {
+    *datatype = MPI_DATATYPE_NULL;
+    return MPI_SUCCESS;
+  }
+  const plait::MpiLock lock;
+  return PMPI_Type_free(datatype);
+}
 
 extern "C" int MPIX_Type_iov_len(MPI_Datatype datatype, MPI_Count max_iov_bytes, MPI_Count* iov_len, MPI_Count* actual_iov_bytes) {
   using namespace plait::mpi;

@@ -27,7 +27,7 @@ template <class Make>
 }
 
 struct CollectiveRequest : Request {
-  explicit CollectiveRequest(Rank& rank) noexcept : call(rank) {}
+  explicit CollectiveRequest(Rank& rank) noexcept : call(rank, true) {}
   Collective call;
 };
 extern const RequestKind kCollective;

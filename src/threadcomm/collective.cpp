@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "lane/eager.hpp"
 #include "p2p/hang.hpp"
+#include "threadcomm/combine.hpp"
 
 namespace plait::threadcomm {
 
@@ -46,6 +47,11 @@ void Collective::receive(int from, const lane::Memory& data, int sub) {
   o.become_receive(peer, peer + 1, tag_ + sub);
   rank_.endpoint().start_receive(o);
   pending_.push_back(&o);
+}
+
+void Collective::keep(MPI_Datatype type, MPI_Op op) {
+  keep(type);
+  if (has_request_ && !combines_alone(type, op)) kept_.keep_op(op);
 }
 
 bool Collective::settle() noexcept {

@@ -15,6 +15,7 @@
 #include "lane/task.hpp"
 #include "p2p/message.hpp"
 #include "p2p/types.hpp"
+#include "threadcomm/kept.hpp"
 #include "threadcomm/steps.hpp"
 #include "threadcomm/threadcomm.hpp"
 
@@ -23,7 +24,8 @@ namespace plait::threadcomm {
 class Collective final : public lane::Task {
  public:
   /// Takes the next number of the rank's communicator. Before the endpoint is used.
-  explicit Collective(Rank& rank) noexcept : rank_(rank), tag_(static_cast<int>(rank.sequence++ << kSubBits & ~kSign)) {}
+  explicit Collective(Rank& rank, bool has_request = false) noexcept
+      : rank_(rank), tag_(static_cast<int>(rank.sequence++ << kSubBits & ~kSign)), has_request_(has_request) {}
   ~Collective();
 
   // ---- for the algorithm
@@ -35,6 +37,12 @@ class Collective final : public lane::Task {
   /// Messages between two ranks arrive in order. `sub`, up to 255, tells apart those that may come in another order.
   void send(int to, const lane::Memory& data, int sub = 0);
   void receive(int from, const lane::Memory& data, int sub = 0);
+
+  /// Before an algorithm first waits: what it uses after that. The program may free it meanwhile if the call has a request.
+  void keep(MPI_Datatype type) {
+    if (has_request_ && p2p::plain_size(type) < 0) kept_.keep_type(type);
+  }
+  void keep(MPI_Datatype type, MPI_Op op);
 
   /// co_await: until all that was sent and received is over. Throws where a message was too long.
   struct All {
@@ -70,7 +78,9 @@ class Collective final : public lane::Task {
   int tag_;
   int error_ = MPI_SUCCESS;
   bool listed_ = false;
+  bool has_request_;
   std::atomic<bool> complete_{false};
+  Kept kept_;
   std::coroutine_handle<> at_;  ///< where it waits
   Steps algorithm_;
   std::vector<lane::Operation*> pending_;

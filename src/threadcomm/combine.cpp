@@ -210,6 +210,8 @@ void combine(const void* lower, void* upper, MPI_Count count, MPI_Datatype type,
   }
 }
 
+bool combines_alone(MPI_Datatype type, MPI_Op op) { return loop_of(type, op) != nullptr; }
+
 void* combine_tree(std::span<void*> blocks, MPI_Count count, MPI_Datatype type, MPI_Op op) {
   for (std::size_t distance = 1; distance < blocks.size(); distance *= 2) {
     for (std::size_t i = 0; i + distance < blocks.size(); i += 2 * distance) {

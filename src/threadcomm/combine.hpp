@@ -10,6 +10,8 @@ namespace plait::threadcomm {
 
 /// upper = lower op upper, element by element. Throws MPIError where the operation does not fit the datatype.
 void combine(const void* lower, void* upper, MPI_Count count, MPI_Datatype type, MPI_Op op);
+/// Is this one of MPI's own that needs no MPI?
+[[nodiscard]] bool combines_alone(MPI_Datatype type, MPI_Op op);
 /// Blocks in the order of a tree: neighbours 0 and 1, 2 and 3, ... first, then pairs of these, and so on. They are used up; the
 /// result is in the last one, which is returned.
 [[nodiscard]] void* combine_tree(std::span<void*> blocks, MPI_Count count, MPI_Datatype type, MPI_Op op);

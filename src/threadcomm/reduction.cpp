@@ -148,6 +148,7 @@ bool is_power_of_two(int n) { return (n & (n - 1)) == 0; }
 
 Steps reduce(Collective& c, Reduction r, int root) {
   if (r.count == 0) co_return;
+  c.keep(r.type, r.op);
   const lane::Memory result = memory_of(r.to, r.count, r.type);
   if (is_shared(c, r)) {
     const MPI_Aint extent = extent_of(r.type);
@@ -187,6 +188,7 @@ Steps reduce(Collective& c, Reduction r, int root) {
 
 Steps allreduce(Collective& c, Reduction r) {
   if (r.count == 0) co_return;
+  c.keep(r.type, r.op);
   if (is_shared(c, r)) {
     const MPI_Aint extent = extent_of(r.type);
     const auto at = [&](int i) {
@@ -212,6 +214,7 @@ Steps allreduce(Collective& c, Reduction r) {
 }
 
 Steps reduce_scatter(Collective& c, Reduction r, Blocks counts) {
+  c.keep(r.type, r.op);
   std::vector<Part> parts;
   MPI_Count first = 0;
   for (int i = 0; i < c.size(); ++i) {
@@ -223,6 +226,7 @@ Steps reduce_scatter(Collective& c, Reduction r, Blocks counts) {
 
 Steps scan(Collective& c, Reduction r, bool exclusive) {
   if (r.count == 0) co_return;
+  c.keep(r.type, r.op);
   // What the ranks [me - distance + 1, me] have together, and, for the exclusive one, what those before me have.
   Elements sum(r.count, r.type);
   Elements before(r.count, r.type);

@@ -295,6 +295,56 @@ void datatypes(MPI_Comm base) {
   }
 }
 
+extern "C" void add_pairs(void* in, void* inout, int* n, MPI_Datatype* type) {
+  int bytes = 0;
+  MPI_Type_size(*type, &bytes);
+  CHECK(bytes == 2 * sizeof(int));
+  for (int i = 0; i < 3 * *n; ++i) static_cast<int*>(inout)[i] += static_cast<int*>(in)[i];
+}
+extern "C" void wrong(void*, void*, int*, MPI_Datatype*) { CHECK(!"the operation of this call"); }
+
+/// What a collective call with a request uses may be freed before it has ended. Then others are made, which may get the same handles.
+/// Each rank starts when the one before it has freed its own, so that no call ends earlier.
+void freed_meanwhile(MPI_Comm base) {
+  const int rank = rank_of(base);
+  const int size = size_of(base);
+  for (const int pairs : {1, 5000}) {
+    const std::size_t n = 3 * static_cast<std::size_t>(pairs);
+    const std::vector<int> from(n, rank + 1);
+    std::vector<int> sum(n);
+    std::vector<int> part(n);
+    std::vector<int> all(n * static_cast<std::size_t>(size), -1);
+    if (rank > 0) MPI_Recv(nullptr, 0, MPI_INT, rank - 1, 9, base, MPI_STATUS_IGNORE);
+    // Pairs of which the second number stands apart.
+    const auto make = [](int blocks) {
+      MPI_Datatype made = MPI_DATATYPE_NULL;
+      MPI_Type_vector(blocks, 1, 2, MPI_INT, &made);
+      MPI_Type_commit(&made);
+      return made;
+    };
+    MPI_Datatype pair = make(2);
+    MPI_Op add = MPI_OP_NULL;
+    MPI_Op_create(add_pairs, 1, &add);
+    MPI_Request r[3];
+    MPI_Iallreduce(from.data(), sum.data(), pairs, pair, add, base, &r[0]);
+    MPI_Iscan(from.data(), part.data(), pairs, pair, add, base, &r[1]);
+    MPI_Iallgather(from.data(), pairs, pair, all.data(), pairs, pair, base, &r[2]);
+    MPI_Type_free(&pair);
+    MPI_Op_free(&add);
+    CHECK(pair == MPI_DATATYPE_NULL && add == MPI_OP_NULL);
+    MPI_Datatype other = make(3);
+    MPI_Op_create(wrong, 1, &add);
+    if (rank + 1 < size) MPI_Send(nullptr, 0, MPI_INT, rank + 1, 9, base);
+    MPI_Waitall(3, r, MPI_STATUSES_IGNORE);
+    MPI_Type_free(&other);
+    MPI_Op_free(&add);
+    for (const std::size_t i : {std::size_t{0}, n - 1}) {
+      CHECK(sum[i] == size * (size + 1) / 2 && part[i] == (rank + 1) * (rank + 2) / 2);
+      for (int k = 0; k < size; ++k) CHECK(all[n * static_cast<std::size_t>(k) + i] == k + 1);
+    }
+  }
+}
+
 #if MPI_VERSION >= 4
 /// Collective calls whose counts are MPI_Count and whose displacements are MPI_Aint. Rank r has r + 1 numbers for each.
 void large_counts(MPI_Comm base) {
@@ -367,6 +417,7 @@ int main(int argc, char** argv) {
       tori(comm);
       graphs(comm);
       datatypes(comm);
+      if (threads > 0) freed_meanwhile(comm);
 #if MPI_VERSION >= 4
       large_counts(comm);
 #endif
