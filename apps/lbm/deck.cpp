@@ -1,6 +1,7 @@
 #include "deck.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -32,10 +33,13 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return d[a.size()][b.size()];
 }
 
-std::string nearest(std::string_view word, const std::set<std::string, std::less<>>& words) {
+/// The word that is near, or else all there are.
+std::string suggest(std::string_view word, const std::set<std::string, std::less<>>& words) {
   const auto best =
       std::min_element(words.begin(), words.end(), [&](const auto& a, const auto& b) { return distance(word, a) < distance(word, b); });
-  return best == words.end() ? "" : *best;
+  if (best != words.end() && 2 * distance(word, *best) <= std::max(word.size(), best->size()))
+    return fmt::format("did you mean '{}'?", *best);
+  return fmt::format("there {} '{}'", words.size() == 1 ? "is" : "are", fmt::join(words, "', '"));
 }
 
 /// One table of the deck. Each read names the key, so that what is never asked for is unknown.
@@ -95,16 +99,18 @@ class Section {
     return v;
   }
 
+  /// Of one that is there.
   [[nodiscard]] Int3 whole3(std::string_view key, int least) {
     constexpr int kMost = 1 << 24;
-    const Double3 v = vector(key);
+    const auto* array = table_.get(key)->as_array();
+    bool right = array && array->size() == 3;
     Int3 w{};
-    for (int d = 0; d < 3; ++d) {
-      if (v[d] != std::floor(v[d]) || v[d] < least || v[d] > kMost) {
-        fail(key, fmt::format("must be three whole numbers of at least {} and at most {}, like [64, 64, 64]", least, kMost));
-      }
-      w[d] = static_cast<int>(v[d]);
+    for (int d = 0; right && d < 3; ++d) {
+      const double v = as_number(key, *array->get(d));
+      right = v == std::floor(v) && v >= least && v <= kMost;
+      if (right) w[d] = static_cast<int>(v);
     }
+    if (!right) fail(key, fmt::format("must be three whole numbers of at least {} and at most {}, like [64, 64, 64]", least, kMost));
     return w;
   }
 
@@ -130,7 +136,7 @@ class Section {
   void finish() const {
     for (const auto& [key, value] : table_) {
       if (known_.contains(key.str())) continue;
-      fail(key.str(), fmt::format("is unknown; did you mean '{}'?", nearest(key.str(), known_)));
+      fail(key.str(), fmt::format("is unknown; {}", suggest(key.str(), known_)));
     }
   }
 
@@ -207,6 +213,7 @@ void read_fluid(Section& s, Deck& deck) {
   deck.velocity = s.positive("velocity", 0);
   const double length = s.positive("length", 0);
   deck.force = s.vector("force");
+  s.finish();
   if (deck.viscosity > 0 && deck.reynolds > 0) s.fail("reynolds", "and 'fluid.viscosity' are both given: give one");
   if (deck.reynolds > 0) {
     if (!(deck.velocity > 0 && length > 0)) {
@@ -214,7 +221,6 @@ void read_fluid(Section& s, Deck& deck) {
     }
     deck.viscosity = deck.velocity * length / deck.reynolds;
   }
-  s.finish();
   if (!(deck.viscosity > 0)) s.fail("viscosity", "is missing: give it, or reynolds with velocity and length");
   if (deck.viscosity < 1e-4 || deck.viscosity > 10) {
     s.fail(deck.reynolds > 0 ? "reynolds" : "viscosity",
@@ -253,21 +259,21 @@ void read_geometry(Section& s, Deck& deck) {
   g.file = s.text("file", "");
   for (Section& e : s.sections("sphere")) {
     Sphere o{e.vector("center"), e.positive("radius", 0), e.vector("velocity")};
+    e.finish();
     if (!e.has("center")) e.fail("center", "is missing");
     if (!e.has("radius")) e.fail("radius", "is missing");
     check_speed(e, "velocity", o.velocity);
-    e.finish();
     g.spheres.push_back(o);
   }
   for (Section& e : s.sections("box")) {
     Box o{e.vector("low"), e.vector("high"), e.vector("velocity")};
+    e.finish();
     if (!e.has("low")) e.fail("low", "is missing");
     if (!e.has("high")) e.fail("high", "is missing");
     for (int d = 0; d < 3; ++d) {
       if (o.low[d] >= o.high[d]) e.fail("high", "must be above 'low' in each direction");
     }
     check_speed(e, "velocity", o.velocity);
-    e.finish();
     g.boxes.push_back(o);
   }
   for (Section& e : s.sections("sphere-array")) {
@@ -275,6 +281,7 @@ void read_geometry(Section& s, Deck& deck) {
     if (e.has("counts")) o.counts = e.whole3("counts", 1);
     o.radius = e.positive("radius", 0);
     const double fraction = e.positive("volume-fraction", 0);
+    e.finish();
     if ((o.radius > 0) == (fraction > 0)) e.fail("radius", "or 'volume-fraction' must be given, and not both");
     if (fraction >= 0.9) e.fail("volume-fraction", "must be below 0.9");
     for (int d = 0; d < 3; ++d) {
@@ -287,11 +294,11 @@ void read_geometry(Section& s, Deck& deck) {
       const double cell = 1.0 * deck.size[0] * deck.size[1] * deck.size[2] / (1.0 * o.counts[0] * o.counts[1] * o.counts[2]);
       o.radius = std::cbrt(fraction * cell * 3.0 / (4.0 * M_PI));
     }
-    e.finish();
     g.arrays.push_back(o);
   }
   for (Section& e : s.sections("packing")) {
     Packing o{e.positive("radius", 0), e.positive("volume-fraction", 0), static_cast<std::uint64_t>(e.whole("seed", 1, 0))};
+    e.finish();
     if (!e.has("radius")) e.fail("radius", "is missing");
     if (!e.has("volume-fraction")) e.fail("volume-fraction", "is missing");
     if (o.volume_fraction > 0.55) e.fail("volume-fraction", "must be at most 0.55: denser random packings jam");
@@ -308,7 +315,6 @@ void read_geometry(Section& s, Deck& deck) {
       e.fail("radius", fmt::format("makes a packing of {:.3g} spheres, and more than {} take too long to place: use a larger radius", count,
                                    kMostPacked));
     }
-    e.finish();
     g.packings.push_back(o);
   }
   s.finish();
@@ -328,11 +334,11 @@ void read_initial(Section& s, Deck& deck) {
 
 void read_run(Section& s, Deck& deck) {
   deck.steps = s.whole("steps", 0, 1, kMostSteps);
-  if (!s.has("steps")) s.fail("steps", "is missing");
   deck.steady = s.positive("steady", 0);
   if (deck.steady >= 1) s.fail("steady", "must be below 1: the change of the mean velocity relative to itself");
   deck.interval = s.whole("interval", deck.interval, 1);
   s.finish();
+  if (!s.has("steps")) s.fail("steps", "is missing");
 }
 
 void read_output(Section& s, Deck& deck) {
@@ -442,7 +448,7 @@ void read_check(Section& s, Deck& deck) {
   else if (name == "ghia")
     deck.reference = Reference::ghia;
   else
-    s.fail("against", fmt::format("is '{}'; did you mean '{}'?", name, nearest(name, kNames)));
+    s.fail("against", fmt::format("{}; {}", name.empty() ? "is missing" : fmt::format("is '{}'", name), suggest(name, kNames)));
   if (!(deck.tolerance > 0)) s.fail("tolerance", "is missing");
   // What a check does not fit would fail it, as if the code were wrong.
   if (const std::string why = why_unfit(deck); !why.empty()) s.fail("against", fmt::format("'{}' {}", name, why));
@@ -471,8 +477,10 @@ Deck parse_deck(const std::string& text, const std::string& path, const std::vec
   for (const char* key : {"lattice", "fluid", "walls", "geometry", "initial", "run", "output", "check"}) (void)root.has(key);
   root.finish();
   each("lattice", true, [&](Section& s) {
-    deck.size = s.whole3("size", 1);
+    const bool there = s.has("size");
     s.finish();
+    if (!there) s.fail("size", "is missing");
+    deck.size = s.whole3("size", 1);
   });
   each("fluid", true, [&](Section& s) { read_fluid(s, deck); });
   each("walls", false, [&](Section& s) { read_walls(s, deck); });
