@@ -9,6 +9,7 @@
 #include "base/mpi_lock.hpp"
 #include "contents.hpp"
 #include "flatten.hpp"
+#include "quiet.hpp"
 
 namespace plait::layout {
 namespace {
@@ -42,42 +43,12 @@ Shared kept_with(MPI_Datatype datatype) {
   return found ? *static_cast<Shared*>(value) : nullptr;
 }
 
-/// A communicator of our own on which errors come back as codes. Asking on one of the program's would call its error
-/// handler, and MPICH 5.0 then returns MPI_SUCCESS whatever happened.
-class Quiet {
- public:
-  Quiet() {
-    constexpr int kTag = 0x504C;  // keeps this apart from what other threads may create meanwhile
-    MPI_Group self = MPI_GROUP_NULL;
-    check(PMPI_Comm_group(MPI_COMM_SELF, &self));
-    const int code = PMPI_Comm_create_group(MPI_COMM_SELF, self, kTag, &communicator_);
-    PMPI_Group_free(&self);
-    check(code);
-    check(PMPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN));
-    free_at_finalize();
-  }
-  [[nodiscard]] MPI_Comm get() const { return communicator_; }
-
- private:
-  /// MPI_Finalize deletes the attributes of MPI_COMM_SELF first, while MPI still works.
-  void free_at_finalize() {
-    int k = MPI_KEYVAL_INVALID;
-    const auto free = [](MPI_Comm, int, void* quiet, void*) { return PMPI_Comm_free(&static_cast<Quiet*>(quiet)->communicator_); };
-    check(PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free, &k, nullptr));
-    check(PMPI_Comm_set_attr(MPI_COMM_SELF, k, this));
-    check(PMPI_Comm_free_keyval(&k));
-  }
-
-  MPI_Comm communicator_ = MPI_COMM_NULL;
-};
-
 /// Nothing in MPI asks a datatype whether it is committed, but a call that moves data refuses one that is not, even
 /// for no elements.
 void require_committed(MPI_Datatype datatype) {
-  static Quiet quiet;
   char in[1] = {}, out[1] = {};
   int position = 0;
-  const int code = PMPI_Pack(in, 0, datatype, out, 1, &position, quiet.get());
+  const int code = PMPI_Pack(in, 0, datatype, out, 1, &position, quiet());
   if (code != MPI_SUCCESS) throw MPIError{MPI_ERR_TYPE, false};
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/mpi_lock.hpp"
+#include "layout/quiet.hpp"
 #include "p2p/world.hpp"
 #include "progress/helper.hpp"
 
@@ -192,6 +193,19 @@ Draft build_communicator(MPI_Comm parent, std::span<const Attachment> endpoints,
   share_load(c, cards);
   return draft;
 }
+
+MPI_Comm make_local_handle(MPI_Errhandler handler) {
+  const MpiLock lock;
+  MPI_Comm made = MPI_COMM_NULL;
+  const std::lock_guard guard(layout::quiet_calls);
+  const int code = PMPI_Comm_split(layout::quiet(), 0, 0, &made);
+  require(code == MPI_SUCCESS, code);
+  check(PMPI_Comm_set_errhandler(made, handler));
+  return made;
+}
+
+HandlerOf::HandlerOf(MPI_Comm comm) { check(PMPI_Comm_get_errhandler(comm, &handler_)); }
+HandlerOf::~HandlerOf() { PMPI_Errhandler_free(&handler_); }
 
 void detach(LocalEndpoint& l) noexcept {
   const lane::EndpointGuard guard(*l.endpoint);

@@ -118,6 +118,22 @@ using Draft = std::unique_ptr<Communicator, Discard>;
 /// Makes it known. Throws std::bad_alloc.
 void enter(Communicator& communicator);
 void leave(Communicator& communicator) noexcept;
+/// The error handler of a communicator. By who holds the lock around the MPI.
+class HandlerOf {
+ public:
+  explicit HandlerOf(MPI_Comm comm);
+  ~HandlerOf();
+  HandlerOf(const HandlerOf&) = delete;
+  HandlerOf& operator=(const HandlerOf&) = delete;
+  [[nodiscard]] MPI_Errhandler get() const noexcept { return handler_; }
+
+ private:
+  MPI_Errhandler handler_ = MPI_ERRHANDLER_NULL;
+};
+
+/// A new handle of the MPI's with this error handler. This process alone makes it, and no thread waits for another process's while it
+/// holds the lock around the MPI. Throws MPIError.
+[[nodiscard]] MPI_Comm make_local_handle(MPI_Errhandler handler);
 /// Frees what a LocalEndpoint has.
 void detach(LocalEndpoint& local) noexcept;
 /// Both, of one that was made by new. Before the MPI frees it.

@@ -85,25 +85,16 @@ std::shared_ptr<const Members> make_members(const Members& old, const std::vecto
   return all;
 }
 
-/// A handle of the MPI's for the communicator. What goes over it is plait's, so that it need not have the same members: it is made
-/// by this process alone, and no thread waits for another process's while it holds the lock around the MPI.
-MPI_Comm make_handle(MPI_Comm parent) {
-  const MpiLock lock;
-  MPI_Comm made = MPI_COMM_NULL;
-  check(PMPI_Comm_split(MPI_COMM_SELF, 0, 0, &made));
-  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
-  check(PMPI_Comm_get_errhandler(parent, &handler));
-  check(PMPI_Comm_set_errhandler(made, handler));
-  PMPI_Errhandler_free(&handler);
-  return made;
-}
-
 /// By one rank of each group, for one color; `here` is one of that color.
 LocalGroup* make_group(Rank& maker, const std::vector<Card>& cards, std::uint32_t here, bool duplicate) {
   const std::vector<std::uint32_t> ranks = order(cards, cards[here].color);
   const auto all = make_members(*maker.all, cards, ranks);
   auto group = std::make_unique<LocalGroup>();
-  group->handle = make_handle(maker.group->handle);
+  // What goes over it is plait's, so that it need not have the same members.
+  {
+    const MpiLock lock;
+    group->handle = p2p::make_local_handle(p2p::HandlerOf(maker.group->handle).get());
+  }
   // The parent of MPIX_Threadcomm_init outlives its duplicates; a communicator derived from it may be freed before its own.
   const LocalGroup& base = *maker.group->base;
   group->attributes_of = duplicate && maker.group->attributes_of == base.handle ? base.handle : group->handle;

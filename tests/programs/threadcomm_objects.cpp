@@ -58,6 +58,9 @@ void duplicates_and_parts(MPI_Comm base) {
   CHECK(size == 1 || compare(base, half) == MPI_UNEQUAL);
   CHECK(compare(base, MPI_COMM_SELF) == (threads == 0 && size == 1 ? MPI_CONGRUENT : MPI_UNEQUAL));
   CHECK(sum(rank, half) >= 0);
+  MPI_Comm half_again = MPI_COMM_NULL;
+  MPI_Comm_dup(half, &half_again);  // by two threads of a process at a time
+  CHECK(sum(1, half_again) == size_of(half));
   // Messages keep apart.
   int got = -1;
   MPI_Request r[2];
@@ -77,7 +80,7 @@ void duplicates_and_parts(MPI_Comm base) {
   MPI_Comm_split_type(base, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
   CHECK(size_of(node) >= (threads > 0 ? threads : 1) && size_of(node) <= size);
   CHECK(sum(1, node) == size_of(node));
-  for (MPI_Comm* c : {&node, &half, &backwards, &dup}) {
+  for (MPI_Comm* c : {&node, &half_again, &half, &backwards, &dup}) {
     MPI_Comm_free(c);
     CHECK(*c == MPI_COMM_NULL);
   }

@@ -25,6 +25,12 @@ def test_communicators_groups_and_topologies(hosts, threads):
     assert done.stdout == f"communicators, groups and topologies of {threads * max(3, hosts)} ranks: right\n"
 
 
+def test_handles_are_made_one_at_a_time():
+    """1 x 4"""
+    done = run("threadcomm_objects", 4, processes=1, env=[preloading("slow_split.so")])
+    assert done.stdout == "communicators, groups and topologies of 4 ranks: right\n", done.stderr
+
+
 def test_mistakes_have_their_error_classes(hosts):
     """2 x 3; 4 x 3 on 4 nodes"""
     done = run("threadcomm_errors", hosts=hosts)
