@@ -8,6 +8,7 @@
 
 #include "mpi/error.hpp"
 #include "threadcomm/algorithms.hpp"
+#include "threadcomm/combine.hpp"
 #include "threadcomm/topology.hpp"
 
 namespace plait::mpi::collective {
@@ -159,6 +160,7 @@ auto Alltoallw(Rank& rank, const void* s, const C* sns, const D* sds, const MPI_
 inline Reduction reduction(const void* s, void* r, MPI_Count n, MPI_Datatype t, MPI_Op op) {
   require(op != MPI_OP_NULL, MPI_ERR_OP);
   static_cast<void>(memory_of(nullptr, n, t));
+  threadcomm::require_fit(t, op);
   return {s == MPI_IN_PLACE ? r : s, r, n, t, op};
 }
 struct MakeReduce {

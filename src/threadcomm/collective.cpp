@@ -96,6 +96,7 @@ void Collective::end() noexcept {
   try {
     algorithm_.rethrow();
   } catch (const MPIError& e) {
+    // Whether or not the MPI has told a handler: that was not the communicator's.
     error_ = e.code;
   } catch (const std::bad_alloc&) {
     error_ = MPI_ERR_NO_MEM;

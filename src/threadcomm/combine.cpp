@@ -12,6 +12,7 @@
 
 #include "base/error.hpp"
 #include "base/mpi_lock.hpp"
+#include "layout/quiet.hpp"
 #include "p2p/handle_bits.hpp"
 #include "threadcomm/collective.hpp"
 
@@ -182,6 +183,27 @@ void forget_operation(MPI_Op op) noexcept {
   Functions& f = functions();
   const std::unique_lock guard(f.lock);
   f.all.erase(p2p::to_bits(op));
+}
+
+void require_fit(MPI_Datatype type, MPI_Op op) {
+  // A handle that is made again is one of the program's operations, which take any datatype.
+  thread_local MPI_Datatype last_type = MPI_DATATYPE_NULL;
+  thread_local MPI_Op last_op = MPI_OP_NULL;
+  if (loop_of(type, op) || (type == last_type && op == last_op)) return;
+  const Function function = function_of(op);
+#if MPI_VERSION >= 4
+  const bool is_own = function.small || function.large;
+#else
+  const bool is_own = function.small;
+#endif
+  if (!is_own) {
+    const MpiLock gate;
+    const std::lock_guard guard(layout::quiet_calls);
+    const int code = PMPI_Reduce(nullptr, nullptr, 0, type, op, 0, layout::quiet());
+    require(code == MPI_SUCCESS, code);
+  }
+  last_type = type;
+  last_op = op;
 }
 
 void combine(const void* lower, void* upper, MPI_Count count, MPI_Datatype type, MPI_Op op) {

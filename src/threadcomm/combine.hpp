@@ -8,7 +8,10 @@
 
 namespace plait::threadcomm {
 
-/// upper = lower op upper, element by element. Throws MPIError where the operation does not fit the datatype.
+/// Throws MPIError where the operation does not fit the datatype. All ranks of a call ask before any of them begins: later one alone
+/// would learn it, from an MPI that tells the error handler of MPI_COMM_SELF.
+void require_fit(MPI_Datatype type, MPI_Op op);
+/// upper = lower op upper, element by element.
 void combine(const void* lower, void* upper, MPI_Count count, MPI_Datatype type, MPI_Op op);
 /// Is this one of MPI's own that needs no MPI?
 [[nodiscard]] bool combines_alone(MPI_Datatype type, MPI_Op op);

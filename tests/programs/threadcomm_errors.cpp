@@ -42,6 +42,34 @@ void outside(MPI_Comm comm) {
   GIVES(MPIX_Threadcomm_finish(comm), MPI_ERR_COMM);
 }
 
+/// Errors on a thread communicator are told to no other's handler.
+thread_local bool not_self = false;
+extern "C" void self_is_told(MPI_Comm*, int*, ...) { CHECK(!not_self); }
+
+/// All ranks learn it, although some of them combine nothing.
+void misfits(MPI_Comm comm) {
+  const double from[2] = {};
+  double to[2] = {};
+  MPI_Request r = MPI_REQUEST_NULL;
+  MPI_Datatype two = MPI_DATATYPE_NULL;
+  MPI_Type_contiguous(2, MPI_DOUBLE, &two);
+  MPI_Type_commit(&two);
+  not_self = true;
+  GIVES(MPI_Allreduce(from, to, 1, MPI_DOUBLE, MPI_BAND, comm), MPI_ERR_OP);
+  GIVES(MPI_Reduce(from, to, 1, two, MPI_SUM, 1, comm), MPI_ERR_OP);
+  GIVES(MPI_Iallreduce(from, to, 1, MPI_DOUBLE, MPI_MAXLOC, comm, &r), MPI_ERR_OP);
+  not_self = false;
+  CHECK(r == MPI_REQUEST_NULL);
+  MPI_Type_free(&two);
+  const struct {
+    double value;
+    int at;
+  } mine = {1, 2};
+  auto most = mine;
+  CHECK(MPI_Allreduce(&mine, &most, 1, MPI_DOUBLE_INT, MPI_MAXLOC, comm) == MPI_SUCCESS && most.value == 1 && most.at == 2);
+  still_works(comm);
+}
+
 void arguments(MPI_Comm comm) {
   int rank = -1;
   int size = 0;
@@ -115,7 +143,10 @@ void too_few(MPI_Comm comm) {
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  MPI_Comm_create_errhandler(self_is_told, &handler);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
+  MPI_Errhandler_free(&handler);
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm comm = MPI_COMM_NULL;
@@ -137,6 +168,7 @@ int main(int argc, char** argv) {
       ++started;
       GIVES(MPIX_Threadcomm_start(comm), MPI_ERR_OTHER);  // twice
       arguments(comm);
+      misfits(comm);
       unsupported(comm);
       unfinished(comm);
       MPI_Comm same = comm;
