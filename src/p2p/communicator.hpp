@@ -134,6 +134,9 @@ class HandlerOf {
 /// A new handle of the MPI's with this error handler. This process alone makes it, and no thread waits for another process's while it
 /// holds the lock around the MPI. Throws MPIError.
 [[nodiscard]] MPI_Comm make_local_handle(MPI_Errhandler handler);
+/// One that has the error handler of a communicator, and stays when that is freed: errors of operations that go on are told to it.
+/// 0 where there can be none.
+[[nodiscard]] std::uint64_t stand_in(MPI_Comm comm) noexcept;
 /// Frees what a LocalEndpoint has.
 void detach(LocalEndpoint& local) noexcept;
 /// Both, of one that was made by new. Before the MPI frees it.

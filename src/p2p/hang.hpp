@@ -15,7 +15,7 @@ namespace plait::p2p {
 
 /// "communicator halo", or its number where it has no name.
 [[nodiscard]] std::string name_of(std::uint64_t communicator);
-[[nodiscard]] inline std::string name_of(const lane::MatchContext& context) { return name_of(context.handle); }
+[[nodiscard]] inline std::string name_of(const lane::MatchContext& context) { return name_of(context.freed ? 0 : context.handle); }
 
 /// "a receive from rank 3 with tag 7 on communicator MPI_COMM_WORLD".
 void describe(const lane::Operation& operation, std::string& text);

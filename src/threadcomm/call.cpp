@@ -37,7 +37,12 @@ constexpr RequestKind kCollective{
     .cancel = [](Request&) -> int { return MPI_ERR_REQUEST; },
     .waiter = [](Request& r) { return &of(r).call.rank().endpoint().waiter(); },
     .patience = &progress::kForMessage,
-    .communicator = [](const Request& r) { return p2p::to_bits(of(r).call.rank().handle); },
+    .communicator =
+        [](const Request& r) {
+          const Rank& rank = of(r).call.rank();
+          // The last call of one that the program has freed frees it in the MPI, before its error is told.
+          return rank.freed ? p2p::stand_in(rank.handle) : p2p::to_bits(rank.handle);
+        },
     .describe = [](const Request& r, std::string& text) { text += of(r).call.waits_for(); },
 };
 

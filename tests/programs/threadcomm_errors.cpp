@@ -45,6 +45,8 @@ void outside(MPI_Comm comm) {
 /// Errors on a thread communicator are told to no other's handler.
 thread_local bool not_self = false;
 extern "C" void self_is_told(MPI_Comm*, int*, ...) { CHECK(!not_self); }
+thread_local int told = 0;
+extern "C" void communicator_is_told(MPI_Comm*, int*, ...) { ++told; }
 
 /// All ranks learn it, although some of them combine nothing.
 void misfits(MPI_Comm comm) {
@@ -67,6 +69,38 @@ void misfits(MPI_Comm comm) {
   } mine = {1, 2};
   auto most = mine;
   CHECK(MPI_Allreduce(&mine, &most, 1, MPI_DOUBLE_INT, MPI_MAXLOC, comm) == MPI_SUCCESS && most.value == 1 && most.at == 2);
+  still_works(comm);
+}
+
+/// A communicator lives until its requests have ended: its handler is told.
+void freed_before_the_end(MPI_Comm comm) {
+  int rank = -1;
+  int size = 0;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  MPI_Comm dup = MPI_COMM_NULL;
+  MPI_Comm_dup(comm, &dup);
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  MPI_Comm_create_errhandler(communicator_is_told, &handler);
+  MPI_Comm_set_errhandler(dup, handler);
+  MPI_Errhandler_free(&handler);
+  MPI_Barrier(dup);
+  const int two[2] = {1, 2};
+  int one = 0;
+  const std::vector<int> all(2 * static_cast<std::size_t>(size));
+  int data[2] = {};
+  MPI_Request r[2];
+  MPI_Irecv(&one, 1, MPI_INT, (rank + size - 1) % size, 5, dup, &r[0]);
+  MPI_Iscatter(all.data(), 2, MPI_INT, data, rank == 0 ? 2 : 1, MPI_INT, 0, dup, &r[1]);
+  MPI_Send(two, 2, MPI_INT, (rank + 1) % size, 5, dup);
+  MPI_Comm_free(&dup);
+  told = 0;
+  not_self = true;
+  GIVES(MPI_Wait(&r[0], MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE);
+  CHECK(told == 1);
+  GIVES(MPI_Wait(&r[1], MPI_STATUS_IGNORE), rank == 0 ? MPI_SUCCESS : MPI_ERR_TRUNCATE);
+  CHECK(told == (rank == 0 ? 1 : 2));
+  not_self = false;
   still_works(comm);
 }
 
@@ -169,6 +203,7 @@ int main(int argc, char** argv) {
       GIVES(MPIX_Threadcomm_start(comm), MPI_ERR_OTHER);  // twice
       arguments(comm);
       misfits(comm);
+      freed_before_the_end(comm);
       unsupported(comm);
       unfinished(comm);
       MPI_Comm same = comm;
