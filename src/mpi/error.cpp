@@ -41,7 +41,7 @@ const ErrorClass kClasses[] = {
     {MPI_ERR_ROOT, "MPI_ERR_ROOT", "the root is not valid"},
     {MPI_ERR_TAG, "MPI_ERR_TAG", "the tag is not valid"},
     {MPI_ERR_TOPOLOGY, "MPI_ERR_TOPOLOGY", "the communicator's topology is not of the kind that the call takes"},
-    {MPI_ERR_TRUNCATE, "MPI_ERR_TRUNCATE", "the message is larger than its room"},
+    {MPI_ERR_TRUNCATE, "MPI_ERR_TRUNCATE", "the message is larger than the receive buffer"},
     {MPI_ERR_TYPE, "MPI_ERR_TYPE", "the datatype is not valid"},
     {MPI_ERR_UNSUPPORTED_OPERATION, "MPI_ERR_UNSUPPORTED_OPERATION",
      "plait does not have this call on such a communicator, or this machine lacks what it needs"},
