@@ -8,26 +8,27 @@
 
 namespace plait::mpi {
 
-template <class Call>
-int making(Call call) noexcept {
+/// `name`: gives what was made its id. It asks the MPI, so it is a part of the call.
+template <class Call, class Name>
+int making(Call call, Name name) noexcept {
   const partitioned::NoDuplicate guard;
-  return blocking(call);
+  return blocking([&] {
+    const int error = call();
+    if (error == MPI_SUCCESS) name();
+    return error;
+  });
 }
 
 /// Collective over `parent`.
 template <class Call>
 int naming_child(MPI_Comm parent, MPI_Comm* made, Call call) noexcept {
-  const int error = making(call);
-  if (error == MPI_SUCCESS) partitioned::identify_child(parent, *made);
-  return error;
+  return making(call, [&] { partitioned::identify_child(parent, *made); });
 }
 
 /// Collective over the new communicator's members alone. All name the same `parent`, or none.
 template <class Call>
 int naming_apart(MPI_Comm parent, int tag, MPI_Comm* made, Call call) noexcept {
-  const int error = making(call);
-  if (error == MPI_SUCCESS) partitioned::identify_apart(parent, *made, tag);
-  return error;
+  return making(call, [&] { partitioned::identify_apart(parent, *made, tag); });
 }
 
 }  // namespace plait::mpi
