@@ -189,7 +189,10 @@ Draft build_communicator(MPI_Comm parent, std::span<const Attachment> endpoints,
   number_endpoints(c, *members, counts);
   c.set_members(members);
   const std::vector<Card> cards = exchange_cards(c, counts);
-  if (!all_agree(c.handle, find_ways(c, *members, cards))) throw MPIError{MPI_ERR_UNSUPPORTED_OPERATION, false};
+  const bool reachable = find_ways(c, *members, cards);
+  // The network may have found only now that a lock is needed: then `blocking` has none.
+  const MpiLock lock;
+  if (!all_agree(c.handle, reachable)) throw MPIError{MPI_ERR_UNSUPPORTED_OPERATION, false};
   share_load(c, cards);
   return draft;
 }
