@@ -75,11 +75,23 @@ Shared make(MPI_Datatype datatype) {
   return result;
 }
 
+/// Streams inside a node need no lock around the MPI. Where that lets in one thread at a time, theirs meet here alone.
+std::unique_lock<std::mutex> one_at_a_time() {
+  static const bool serialized = [] {
+    int level = MPI_THREAD_MULTIPLE;
+    check(PMPI_Query_thread(&level));
+    return level < MPI_THREAD_MULTIPLE;
+  }();
+  static std::mutex inside;
+  return serialized ? std::unique_lock(inside) : std::unique_lock<std::mutex>();
+}
+
 }  // namespace
 
 std::shared_ptr<const Layout> layout_of(MPI_Datatype datatype) {
   if (datatype == MPI_DATATYPE_NULL) throw MPIError{MPI_ERR_TYPE, false};
   const MpiLock gate;
+  const auto turn = one_at_a_time();
   if (Shared layout = kept_with(datatype)) return layout;
   return is_predefined(combiner_of(datatype)) ? predefined(datatype) : make(datatype);
 }
