@@ -154,6 +154,26 @@ static void matched(MPI_Comm c) {
   MPI_Wait(&s, MPI_STATUS_IGNORE);
 }
 
+// Calls on one request leave the field of errors, whether they succeed or not.
+static void field_of_errors(MPI_Comm c) {
+  enum { kMine = 12345 };
+  int out[2] = {3, 4}, in[2] = {0}, flag = 0, index = -1;
+  for (int call = 0; call < 10; ++call) {
+    const int n = call % 2 ? 1 : 2, is = n == 2 ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
+    MPI_Request r = MPI_REQUEST_NULL;
+    MPI_Status status;
+    status.MPI_ERROR = kMine;
+    if (call >= 2) MPI_Irecv(in, n, MPI_INT, rank, 11, c, &r);
+    MPI_Send(out, 2, MPI_INT, rank, 11, c);
+    if (call < 2) GIVES(MPI_Recv(in, n, MPI_INT, rank, 11, c, &status), is);
+    if (call / 2 == 1) GIVES(MPI_Wait(&r, &status), is);
+    if (call / 2 == 2) GIVES(MPI_Test(&r, &flag, &status), is);
+    if (call / 2 == 3) GIVES(MPI_Waitany(1, &r, &index, &status), is);
+    if (call / 2 == 4) GIVES(MPI_Testany(1, &r, &index, &flag, &status), is);
+    CHECK(status.MPI_ERROR == kMine && status.MPI_TAG == 11 && r == MPI_REQUEST_NULL);
+  }
+}
+
 // So do those of calls that only look at requests.
 static void looked_at(MPI_Comm c) {
 #if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
@@ -197,6 +217,7 @@ int main(int argc, char** argv) {
   truncation(multiplex);
   both_ways(single);
   both_ways(multiplex);
+  field_of_errors(single);
   still_works(single);
   still_works(multiplex);
 
