@@ -16,7 +16,13 @@ HEADERS = "#include <mpi.h>\n#if __has_include(<mpi-ext.h>)\n#include <mpi-ext.h
 # Handles that may be plait's, by the name that decisions have for them.
 HANDLES = {"MPI_Comm": "comm", "MPI_Group": "group", "MPI_Request": "request", "MPI_Message": "message"}
 # Whose error handler is told, if the call has one of these.
-HANDLERS = {"MPI_Comm": "report_on", "MPI_Win": "report_on_window", "MPI_File": "report_on_file", "MPI_Session": "report_on_session"}
+HANDLERS = {
+    "MPI_Comm": "report_on",
+    "MPI_Win": "report_on_window",
+    "MPI_File": "report_on_file",
+    "MPI_Session": "report_on_session",
+    "MPI_Errhandler": "report_to",
+}
 GUARDS = {"blocking": "const Blocking guard;", "gated": "const MpiLock guard;"}
 
 

@@ -10,6 +10,13 @@
 
 static int rank, other;
 
+static int told;
+static void tell(MPI_Comm* comm, int* code, ...) {
+  (void)comm;
+  ++told;
+  CHECK(class_of(*code) == MPI_ERR_GROUP);
+}
+
 static void groups(MPI_Comm threads) {
   MPI_Group group, same;
   MPI_Comm made = MPI_COMM_NULL;
@@ -17,8 +24,16 @@ static void groups(MPI_Comm threads) {
   GIVES(MPI_Comm_create_group(MPI_COMM_WORLD, group, 0, &made), MPI_ERR_GROUP);
   GIVES(MPI_Comm_create(MPI_COMM_WORLD, group, &made), MPI_ERR_GROUP);
 #if MPI_VERSION >= 4
-  GIVES(MPI_Comm_create_from_group(group, "handles", MPI_INFO_NULL, MPI_ERRORS_RETURN, &made), MPI_ERR_GROUP);
+  MPI_Errhandler handler, of_self;
+  MPI_Comm_create_errhandler(tell, &handler);
+  MPI_Comm_get_errhandler(MPI_COMM_SELF, &of_self);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);  // it is not the one
+  GIVES(MPI_Comm_create_from_group(group, "handles", MPI_INFO_NULL, handler, &made), MPI_ERR_GROUP);
+  CHECK(told == 1);
+  MPI_Errhandler_free(&handler);
   GIVES(MPI_Intercomm_create_from_groups(group, 0, group, 0, "handles", MPI_INFO_NULL, MPI_ERRORS_RETURN, &made), MPI_ERR_GROUP);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, of_self);
+  MPI_Errhandler_free(&of_self);
 #endif
   CHECK(made == MPI_COMM_NULL);
   MPI_Win window;
