@@ -186,8 +186,15 @@ def function(p, decision):
 
 
 def unknown(p):
-    """For a call that nobody has thought of: none of plait's handles, as far as it is sure that they are handed in."""
-    refused = {HANDLES[a.type] for a in p.parameters if a.type in HANDLES and not a.pointer} if p.result == "int" else ()
+    """For a call that nobody has thought of: none of plait's handles, as far as it is sure that they are handed in. Requests that a
+    call makes stand last; those that it takes by address stand first, or behind their number."""
+
+    def is_handed_in(place, a):
+        if not a.pointer or a.type != "MPI_Request":
+            return not a.pointer
+        return place == 0 or ("[" in a.text and p.parameters[0].type == "int")
+
+    refused = {HANDLES[a.type] for n, a in enumerate(p.parameters) if a.type in HANDLES and is_handed_in(n, a)} if p.result == "int" else ()
     return Decision("gated", handles=dict.fromkeys(refused, "native"))
 
 

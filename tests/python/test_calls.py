@@ -138,6 +138,20 @@ def test_a_call_that_nobody_thought_of_is_gated(tmp_path):
     assert places == sorted(places)
 
 
+@pytest.mark.parametrize(
+    ("parameters", "check"),
+    [
+        ("MPI_Request *request, MPI_Status *status", "is_ours(request)"),
+        ("int count, MPI_Request requests[], int *flag", "has_ours(count, requests)"),
+        ("void *buf, MPI_Comm comm, MPI_Request *request", None),  # it makes one
+    ],
+)
+def test_requests_that_such_a_call_takes_are_refused(tmp_path, parameters, check):
+    header = f"typedef int MPI_Comm, MPI_Request; typedef struct {{ int i; }} MPI_Status;\nint PMPI_New_call({parameters});\n"
+    text, _ = written(tmp_path, header)
+    assert (f"if ({check}) [[unlikely]]\n    return report(MPI_ERR_REQUEST);" in text) if check else ("ours(" not in text)
+
+
 def test_macros_and_calls_with_any_number_of_arguments_are_left_alone(tmp_path):
     header = "int PMPI_Pcontrol(const int level, ...);\n#define MPI_Comm_c2f(c) (c)\nint PMPI_Comm_c2f(int c);\n"
     text, said = written(tmp_path, header, "MPI_Pcontrol direct\nMPI_Comm_c2f gated comm=any\n")
