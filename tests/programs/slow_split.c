@@ -19,7 +19,8 @@ static atomic_int* threads_on(MPI_Comm comm) {
 }
 
 int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* made) {
-  int (*const split)(MPI_Comm, int, int, MPI_Comm*) = (int (*)(MPI_Comm, int, int, MPI_Comm*))dlsym(RTLD_NEXT, "PMPI_Comm_split");
+  int (*split)(MPI_Comm, int, int, MPI_Comm*) = NULL;
+  *(void**)&split = dlsym(RTLD_NEXT, "PMPI_Comm_split");
   if (atomic_fetch_add(threads_on(comm), 1) != 0 || comm == MPI_COMM_SELF) {
     fputs("two threads split one communicator\n", stderr);
     abort();
