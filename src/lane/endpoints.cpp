@@ -65,8 +65,10 @@ void list_endpoint(Endpoint& endpoint) {
   entry->store(&endpoint, std::memory_order_relaxed);
   // release: the entry.
   endpoints_made.store(at + 1, std::memory_order_release);
-  if (at == 0) progress::add_source(messages);
-  if (at == 1) progress::expect_threads();  // what would one thread do with two
+  if (at == 0) {
+    progress::expect_threads();  // another thread than the one that blocks may use it, whatever level the program has asked for
+    progress::add_source(messages);
+  }
 }
 
 Endpoint& take_endpoint() {

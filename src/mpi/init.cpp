@@ -74,6 +74,7 @@ int initialize(int* argc, char*** argv, int required, int* provided) noexcept {
   const int error = PMPI_Init_thread(argc, argv, level_to_ask(required), &granted);
   if (provided) *provided = granted;
   if (error != MPI_SUCCESS) return error;
+  if (required == MPI_THREAD_MULTIPLE) progress::expect_threads();
   set_fatal_end([]() noexcept { static_cast<void>(PMPI_Abort(MPI_COMM_WORLD, 1)); });
   check_settings();
   std::vector<MPI_Comm> worlds;

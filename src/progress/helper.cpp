@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <mutex>
@@ -23,14 +24,17 @@ using namespace std::chrono_literals;
 constexpr int kYields = 200;
 constexpr auto kShort = 20us;
 constexpr auto kLong = 1ms;
-/// Where something is pending and does not move, naps grow up to this.
+/// Where something is pending and does not move, naps grow up to this; and where nothing has been pending for long.
 constexpr auto kStuck = 200us;
+constexpr auto kLongest = 10ms;
+constexpr int kMostIdle = 1'000'000;
 /// Calls that block come one after the other: it stays awake for so many naps, so that engaging it makes no system call.
 constexpr int kLinger = 100;
 
 constinit std::atomic<int> windows{0};
 constinit std::atomic<bool> threads_expected{false};  // a hint: relaxed
 constinit std::atomic<bool> used{false};
+constinit std::atomic<int> threads_met{0};
 
 /// Signals are for the program's threads.
 class NoSignals {
@@ -56,17 +60,22 @@ class Helper {
   }
 
   bool engage() noexcept {
-    // relaxed: `notify` orders it before the look of a helper that sleeps.
-    engaged_.fetch_add(1, std::memory_order_relaxed);
+    // seq_cst: before the look at the sources, as the first source is there before help_blocked() looks here: one of the two sees the
+    // other. `notify` orders it before the look of a helper that sleeps.
+    engaged_here().fetch_add(1, std::memory_order_seq_cst);
     if (running_.load(std::memory_order_acquire)) [[likely]] {
       wake_.notify();
       return true;
     }
-    if (ensure()) return true;
+    if (sources.load(std::memory_order_seq_cst) == 0 || ensure()) return true;
     release();
     return false;
   }
-  void release() noexcept { engaged_.fetch_sub(1, std::memory_order_relaxed); }
+  void release() noexcept { engaged_here().fetch_sub(1, std::memory_order_relaxed); }
+  /// The first source is there.
+  void help_blocked() noexcept {
+    if (engaged() && ensure()) wake_.notify();
+  }
 
   bool start(int key, bool (*made)(int)) noexcept try {
     {
@@ -93,6 +102,7 @@ class Helper {
     ending_.store(true, std::memory_order_relaxed);
     wake_.notify();
     if (thread_.joinable()) thread_.join();
+    running_.store(false, std::memory_order_relaxed);
   }
 
  private:
@@ -100,6 +110,18 @@ class Helper {
     int key;
     bool (*round)(int);
   };
+
+  /// Counts of those that have engaged it, on lines of their own: under MPI_THREAD_MULTIPLE each blocking call counts.
+  struct alignas(64) Count {
+    std::atomic<int> engaged{0};
+  };
+  std::atomic<int>& engaged_here() noexcept {
+    thread_local const auto mine = static_cast<unsigned>(threads_met.fetch_add(1, std::memory_order_relaxed));
+    return counts_[mine % counts_.size()].engaged;
+  }
+  [[nodiscard]] bool engaged() const noexcept {
+    return std::ranges::any_of(counts_, [](const Count& c) { return c.engaged.load(std::memory_order_seq_cst) > 0; });
+  }
 
   bool ensure() noexcept {
     const std::lock_guard guard(lock_);
@@ -117,8 +139,7 @@ class Helper {
   }
 
   [[nodiscard]] bool wanted() const noexcept {
-    return engaged_.load(std::memory_order_relaxed) > 0 || watching_.load(std::memory_order_relaxed) ||
-           ending_.load(std::memory_order_relaxed);
+    return engaged() || watching_.load(std::memory_order_relaxed) || ending_.load(std::memory_order_relaxed);
   }
 
   void run() {
@@ -133,7 +154,8 @@ class Helper {
       if (round()) {
         idle = 0;
       } else {
-        nap(++idle);
+        idle = std::min(idle + 1, kMostIdle);
+        nap(idle);
       }
     }
   }
@@ -153,7 +175,7 @@ class Helper {
   }
 
   bool round() noexcept {
-    bool moved = engaged_.load(std::memory_order_relaxed) > 0 && drive();
+    bool moved = engaged() && drive();
     if (!watching_.load(std::memory_order_relaxed)) return moved;
     const std::lock_guard guard(lock_);
     for (std::size_t i = 0; i < watches_.size(); ++i) {
@@ -171,7 +193,8 @@ class Helper {
     } else if (pending) {
       std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(kStuck, kShort * (1 + idle / kYields)));
     } else {
-      std::this_thread::sleep_for(kLong);  // not for good: nobody tells when something begins
+      // Not for good: nobody tells when something begins.
+      std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(kLongest, kLong * (1 + idle / kLinger)));
     }
   }
 
@@ -179,14 +202,16 @@ class Helper {
   std::recursive_mutex lock_;  // over the two below; recursive, for rounds call the program, which may stop them
   std::thread thread_;
   std::vector<Watch> watches_;
-  std::atomic<int> engaged_{0};
+  std::array<Count, 16> counts_;
   std::atomic<bool> running_{false}, watching_{false}, ending_{false};
 };
 
 }  // namespace
 
+constinit std::atomic<bool> Blocking::concerns{false};
+
 bool engage_helper() noexcept {
-  used.store(true, std::memory_order_relaxed);
+  if (!used.load(std::memory_order_relaxed)) used.store(true, std::memory_order_relaxed);
   return Helper::get().engage();
 }
 void release_helper() noexcept { Helper::get().release(); }
@@ -196,7 +221,14 @@ bool start_thread(int key, bool (*round)(int)) noexcept {
 }
 bool stop_thread(int key) noexcept { return used.load(std::memory_order_relaxed) && Helper::get().stop(key); }
 void count_windows(int more) noexcept { windows.fetch_add(more, std::memory_order_relaxed); }
-void expect_threads() noexcept { threads_expected.store(true, std::memory_order_relaxed); }
+void expect_threads() noexcept {
+  threads_expected.store(true, std::memory_order_relaxed);
+  Blocking::concerns.store(true, std::memory_order_relaxed);
+}
+void help_those_blocked() noexcept {
+  Blocking::concerns.store(true, std::memory_order_relaxed);
+  Helper::get().help_blocked();
+}
 void stop_helper() noexcept {
   if (used.load(std::memory_order_relaxed)) Helper::get().end();
 }

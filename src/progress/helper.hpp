@@ -20,8 +20,11 @@ bool stop_thread(int key) noexcept;
 /// Remote memory access into this process may come at any time while such windows exist.
 void count_windows(int more) noexcept;
 
-/// Several threads of the program may start something of plait's at any time, also while one of them is blocked in the MPI.
+/// Several threads of the program may start something of plait's at any time, also while one of them is blocked in the MPI, and be it
+/// the first thing of plait's that there is.
 void expect_threads() noexcept;
+/// A source has been made, while threads may be blocked already.
+void help_those_blocked() noexcept;
 
 /// Before the MPI is finalized.
 void stop_helper() noexcept;
@@ -31,7 +34,8 @@ void stop_helper() noexcept;
 class Blocking {
  public:
   Blocking() noexcept {
-    if (sources_exist()) [[unlikely]]
+    // relaxed: whoever is to be found by help_those_blocked() has seen it since MPI_Init.
+    if (concerns.load(std::memory_order_relaxed)) [[unlikely]]
       begin();
   }
   ~Blocking() {
@@ -42,7 +46,10 @@ class Blocking {
   Blocking& operator=(const Blocking&) = delete;
 
  private:
+  friend void expect_threads() noexcept;
+  friend void help_those_blocked() noexcept;
   [[gnu::noinline]] void begin() noexcept;
+  static std::atomic<bool> concerns;  ///< there are sources, or threads are expected
 
   bool helped_ = false;
   MpiLock lock_;

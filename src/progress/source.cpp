@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "base/fatal.hpp"
+#include "progress/helper.hpp"
 
 namespace plait::progress {
 
@@ -39,8 +40,9 @@ void add_source(Source& source, bool polled) noexcept {
   if (at == kMost) fatal("more than %zu progress sources: a mistake of plait's", kMost);
   list[at].store(&source, std::memory_order_relaxed);
   if (polled) polling.store(true, std::memory_order_relaxed);
-  // release: the entry, and the source as it was made.
-  sources.store(at + 1, std::memory_order_release);
+  // The entry, and the source as it was made. seq_cst: before the look at those that are blocked.
+  sources.store(at + 1, std::memory_order_seq_cst);
+  if (at == 0) help_those_blocked();
 }
 
 bool must_poll() noexcept { return polling.load(std::memory_order_relaxed); }

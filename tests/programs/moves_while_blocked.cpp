@@ -1,7 +1,7 @@
-// moves_while_blocked [threads]: nothing that was started stands still while another call blocks. For each pair of a call that blocks
+// moves_while_blocked [threads|one]: nothing that was started stands still while another call blocks. For each pair of a call that blocks
 // and a thing that must move, process 0 starts the thing and enters the call, and process 1 lets the call end only when the thing has
 // come. A pair that fails hangs; its name is the last that was said. With "threads" another thread starts the thing when the call
-// blocks already, and then calls nothing of MPI's.
+// blocks already, and then calls nothing of MPI's; with "one" as well, and there is one stream, which that thread uses alone.
 #include <mpi.h>
 #include <plait/mpix.h>
 #include <plait/partitioned.h>
@@ -11,7 +11,9 @@
 #include <cstdio>
 #include <cstring>
 #include <functional>
+#include <iterator>
 #include <numeric>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -128,6 +130,7 @@ struct Call {
   std::function<void()> block;
   std::function<void()> release;
   std::function<void()> before = [] {};  ///< by process 1, before it sees the thing
+  bool of_mpi = false;                   ///< no call on a stream
 };
 
 void send_to_0(MPI_Comm comm) {
@@ -261,8 +264,9 @@ std::vector<Call> calls() {
        [] { send_to_0(native); }},
       {"MPI_Wait for a generalized request", [] { wait_for_task(nullptr); }, [] { send_to_0(native); }},
       {"MPI_Wait for one with a wait_fn", [] { wait_for_task(wait_released); }, [] { send_to_0(native); }},
-      {"MPI_Recv of the MPI's", [] { MPI_Recv(&x, 1, MPI_INT, 1, kRelease, native, MPI_STATUS_IGNORE); }, [] { send_to_0(native); }},
-      {"MPI_Barrier of the MPI's", [] { MPI_Barrier(native); }, [] { MPI_Barrier(native); }},
+      {"MPI_Recv of the MPI's", [] { MPI_Recv(&x, 1, MPI_INT, 1, kRelease, native, MPI_STATUS_IGNORE); }, [] { send_to_0(native); }, [] {},
+       true},
+      {"MPI_Barrier of the MPI's", [] { MPI_Barrier(native); }, [] { MPI_Barrier(native); }, [] {}, true},
       {"MPI_Comm_dup of a stream communicator", [=] { duplicate(blocking); }, [=] { duplicate(blocking); }},
       {"MPIX_Stream_comm_create", create, create},
       {"a thread communicator's beginning and end", thread_ranks, thread_ranks},
@@ -301,7 +305,8 @@ void try_pair(const Call& call, const Thing& thing) {
 
 int main(int argc, char** argv) {
   std::iota(numbers.begin(), numbers.end(), 0);
-  by_thread = argc > 1 && std::strcmp(argv[1], "threads") == 0;
+  const bool one_stream = argc > 1 && std::strcmp(argv[1], "one") == 0;
+  by_thread = one_stream || (argc > 1 && std::strcmp(argv[1], "threads") == 0);
   int level = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
   int size = 0;
@@ -314,9 +319,10 @@ int main(int argc, char** argv) {
     return 77;
   }
   MPI_Comm_dup(MPI_COMM_WORLD, &native);
-  for (MPIX_Stream& s : streams) MPIX_Stream_create(MPI_INFO_NULL, &s);
+  const std::span used(streams, one_stream ? 1 : std::size(streams));
+  for (MPIX_Stream& s : used) MPIX_Stream_create(MPI_INFO_NULL, &s);
   MPIX_Stream_comm_create(native, streams[0], &moving);
-  MPIX_Stream_comm_create(native, streams[1], &blocking);
+  if (!one_stream) MPIX_Stream_comm_create(native, streams[1], &blocking);
   MPI_Type_vector(kLarge, 1, 2, MPI_DOUBLE, &spread);
   MPI_Type_commit(&spread);
   if (rank == 0) {
@@ -328,6 +334,7 @@ int main(int argc, char** argv) {
   }
   int pairs = 0;
   for (const Call& call : calls()) {
+    if (one_stream && !call.of_mpi) continue;
     for (const Thing& thing : things()) {
       try_pair(call, thing);
       ++pairs;
@@ -343,8 +350,8 @@ int main(int argc, char** argv) {
   }
   MPI_Type_free(&spread);
   MPI_Comm_free(&moving);
-  MPI_Comm_free(&blocking);
+  if (!one_stream) MPI_Comm_free(&blocking);
   MPI_Comm_free(&native);
-  for (MPIX_Stream& s : streams) MPIX_Stream_free(&s);
+  for (MPIX_Stream& s : used) MPIX_Stream_free(&s);
   MPI_Finalize();
 }

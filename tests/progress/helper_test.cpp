@@ -19,6 +19,17 @@ void sleep_until_so(Done done) {
   while (!done()) std::this_thread::sleep_for(200us);
 }
 
+/// The first: there is no source before it.
+TEST(Helper, DrivesTheFirstSourceThatIsMadeWhileAThreadIsBlocked) {  // 1 thread, and the helper
+  ASSERT_FALSE(sources_exist());
+  expect_threads();
+  const Blocking blocking;
+  Work& work = Work::get();
+  work.begin([] { return true; });
+  sleep_until_so([&] { return work.rounds >= 3; });
+  work.end();
+}
+
 TEST(Helper, DrivesWhileAThreadIsBlocked) {  // 1 thread, and the helper
   Work& work = Work::get();
   const auto here = std::this_thread::get_id();
@@ -52,7 +63,6 @@ TEST(Helper, DrivesWhatBeginsWhileAThreadIsBlocked) {  // 1 thread, and the help
   Work& work = Work::get();
   work.begin(nullptr);
   work.end();
-  expect_threads();  // else it is not engaged where nothing is pending
   const Blocking blocking;
   work.begin([] { return true; });
   sleep_until_so([&] { return work.rounds >= 3; });
@@ -121,6 +131,7 @@ TEST(HelperEnd, IsNotToBeHadOnceItIsEnded) {  // 1 thread, and the helper
   EXPECT_TRUE(stop_thread(7));
   stop_helper();
   EXPECT_FALSE(start_thread(7, [](int) { return false; }));
+  EXPECT_FALSE(engage_helper());
 }
 
 }  // namespace

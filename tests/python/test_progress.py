@@ -6,7 +6,7 @@ from programs import MPI, run
 
 
 @pytest.mark.parametrize("hosts", [1, 2])
-@pytest.mark.parametrize("words", [[], ["threads"]], ids=["by one thread", "by two"])
+@pytest.mark.parametrize("words", [[], ["threads"], ["one"]], ids=["by one thread", "by two", "by two with one stream"])
 def test_what_was_started_moves_while_a_call_blocks(hosts, words):
     if hosts > 1 and (reason := launch.why_no_nodes(MPI)):
         pytest.skip(reason)
