@@ -1,5 +1,11 @@
 // The lock around the MPI. Some MPIs let in only one thread at a time; then plait holds the lock in every call of the MPI's that
 // may meet another thread's. Where the MPI needs no lock, none is taken.
+//
+// A thread that is blocked in the MPI keeps the lock, and it may wait for what others have to do meanwhile. So there is one order,
+// outermost first: an endpoint's guard, this lock, the partitioned engine's lock, the `busy_` of its senders and receivers. A thread
+// that holds one of the latter two, or visits an endpoint that is not its own, only tries this one, and does without if it is not let
+// in. One that holds this lock asks for no endpoint. No lock but these is held while this one is asked for, save the helper's, under
+// which functions of the program's run, and a channel's, which also only tries. Functions of the program's may run under this lock.
 #pragma once
 
 #include <atomic>

@@ -154,8 +154,8 @@ void share_load(const Communicator& c, const std::vector<Card>& cards) {
 }  // namespace
 
 Draft build_communicator(MPI_Comm parent, std::span<const Attachment> endpoints, bool multiplex, MPI_Comm* ordinary) {
+  Draft draft(new Communicator);      // discarded without the lock around the MPI: it asks for endpoints
   const progress::Blocking blocking;  // all of this waits for others
-  Draft draft(new Communicator);
   Communicator& c = *draft;
   int inter = 0;
   check(PMPI_Comm_test_inter(parent, &inter));

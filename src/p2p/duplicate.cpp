@@ -94,14 +94,16 @@ bool progress(Request& r, Round&) {
   // acquire, release: one thread at a time.
   if (d.busy.test_and_set(std::memory_order_acquire)) return false;
   bool moved = false;
+  bool over = false;
   if (const MpiTryLock lock; lock && !d.complete.load(std::memory_order_relaxed)) {
     moved = test_steps(d);
-    if (d.steps[0] == MPI_REQUEST_NULL && d.steps[1] == MPI_REQUEST_NULL) {
-      if (d.error == MPI_SUCCESS) publish(d);
-      d.making.reset();
-      // release: the communicator, to whoever ends the request.
-      d.complete.store(true, std::memory_order_release);
-    }
+    over = d.steps[0] == MPI_REQUEST_NULL && d.steps[1] == MPI_REQUEST_NULL;
+    if (over && d.error == MPI_SUCCESS) publish(d);
+  }
+  if (over) {
+    d.making.reset();  // a draft that has failed asks for endpoints: not with the lock
+    // release: the communicator, to whoever ends the request.
+    d.complete.store(true, std::memory_order_release);
   }
   d.busy.clear(std::memory_order_release);
   return moved;
@@ -145,12 +147,15 @@ Request& start_duplicate(const Communicator& original, const StartNative& start,
   d->original = original.handle;
   d->place = made;
   Making& to = *d->making;
-  const MpiLock lock;
-  int error = start(original.handle, &to.communicator->handle, &d->steps[0]);
-  if (error == MPI_SUCCESS) {
-    error = PMPI_Iallgatherv(to.mine.data(), static_cast<int>(to.mine.size()), MPI_UINT32_T, to.all.data(), to.counts.data(),
-                             to.places.data(), MPI_UINT32_T, original.handle, &d->steps[1]);
-    if (error != MPI_SUCCESS) PMPI_Wait(&d->steps[0], MPI_STATUS_IGNORE);
+  int error = MPI_SUCCESS;
+  {
+    const MpiLock lock;
+    error = start(original.handle, &to.communicator->handle, &d->steps[0]);
+    if (error == MPI_SUCCESS) {
+      error = PMPI_Iallgatherv(to.mine.data(), static_cast<int>(to.mine.size()), MPI_UINT32_T, to.all.data(), to.counts.data(),
+                               to.places.data(), MPI_UINT32_T, original.handle, &d->steps[1]);
+      if (error != MPI_SUCCESS) PMPI_Wait(&d->steps[0], MPI_STATUS_IGNORE);
+    }
   }
   if (error != MPI_SUCCESS) request::destroy(*d);
   check(error);

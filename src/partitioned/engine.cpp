@@ -204,7 +204,7 @@ int Engine::take_tags(std::uint32_t n) {
 /// Nobody looks at it any more.
 void Engine::end(Offer& offer) {
   if (offer.channel) offer.channel->leave();
-  if (offer.net) free_tags_[offer.net->cut().chunks()].push_back(offer.net->route().tag);
+  if (offer.net) ended_.push_back(std::move(offer.net));
 }
 
 // ---- control messages
@@ -244,6 +244,8 @@ bool Engine::exchange_in_node() {
 bool Engine::exchange_by_mpi() {
   const MpiTryLock lock;
   if (!lock) return false;
+  for (const auto& net : ended_) free_tags_[net->cut().chunks()].push_back(net->route().tag);
+  ended_.clear();
   std::vector<ControlMessage> messages;
   for (;;) {
     int flag = 0;
@@ -376,6 +378,7 @@ void Engine::close() noexcept {
     PMPI_Request_free(&s.request);
   }
   sent_.clear();
+  ended_.clear();
   PMPI_Comm_free(&comm_);
 }
 

@@ -90,6 +90,7 @@ class Engine {
   std::map<Key, std::deque<Receiver*>> waiting_;
   std::map<Key, std::deque<std::unique_ptr<Offer>>> offers_;
   std::vector<Sent> unsent_, sent_;
+  std::vector<std::unique_ptr<NetReceiver>> ended_;  ///< whose receives the next exchange cancels; then their tags are free
   int next_tag_ = 0;
   std::map<std::uint32_t, std::vector<int>> free_tags_;  ///< by how many follow each other
 };

@@ -116,6 +116,7 @@ NetReceiver::NetReceiver(const lane::Memory& memory, std::uint64_t bytes, const 
 
 /// Of a message that was taken back, receives may be posted.
 NetReceiver::~NetReceiver() {
+  if (!posted_ || waiting_.empty()) return;
   const MpiLock gate;
   for (const std::uint32_t k : waiting_) {
     PMPI_Cancel(&requests_[k]);
@@ -126,17 +127,27 @@ NetReceiver::~NetReceiver() {
 std::uint64_t NetReceiver::bytes_of(std::uint32_t k) const noexcept { return std::min(cut_.end(k), bytes_) - cut_.begin(k); }
 
 void NetReceiver::begin() {
-  const MpiLock gate;
+  for (std::uint32_t k = 0; k < cut_.chunks(); ++k) waiting_.push_back(k);
+  posted_ = false;
+  static_cast<void>(post());
+}
+
+/// As far as the MPI lets us in; else the next step does.
+bool NetReceiver::post() noexcept {
+  if (posted_) return true;
+  const MpiTryLock lock;
+  if (!lock) return false;
   for (std::uint32_t k = 0; k < cut_.chunks(); ++k) {
     std::byte* const to = (staging_ ? staging_.get() : memory_.at) + cut_.begin(k);
     must_work(PMPI_Irecv(to, static_cast<int>(bytes_of(k)), MPI_BYTE, route_.process, route_.tag + static_cast<int>(k), route_.comm,
                          &requests_[k]));
-    waiting_.push_back(k);
   }
   next_ = 0;
+  return posted_ = true;
 }
 
 NetReceiver::Piece NetReceiver::step() noexcept {
+  if (!post()) return {0, 0};
   for (std::size_t i = 0; i < waiting_.size(); ++i) {
     if (++next_ >= waiting_.size()) next_ = 0;
     const std::uint32_t k = waiting_[next_];

@@ -73,7 +73,7 @@ class NetReceiver {
   NetReceiver(const NetReceiver&) = delete;
   NetReceiver& operator=(const NetReceiver&) = delete;
 
-  /// A new round: receives for all chunks are posted.
+  /// A new round: receives for all chunks are posted, as soon as the MPI lets us in.
   void begin();
   /// The next chunk that has arrived; none where `units` is 0.
   struct Piece {
@@ -84,6 +84,7 @@ class NetReceiver {
   [[nodiscard]] const Cut& cut() const noexcept { return cut_; }
 
  private:
+  [[nodiscard]] bool post() noexcept;
   [[nodiscard]] std::uint64_t bytes_of(std::uint32_t k) const noexcept;
 
   const lane::Memory& memory_;
@@ -93,6 +94,7 @@ class NetReceiver {
   std::vector<MPI_Request> requests_;
   std::vector<std::uint32_t> waiting_;  ///< chunks that have not arrived
   std::size_t next_ = 0;                ///< of those, to be asked for
+  bool posted_ = false;                 ///< the receives of this round
   std::unique_ptr<std::byte[]> staging_;
 };
 

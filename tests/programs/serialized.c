@@ -1,6 +1,6 @@
-// serialized ROUNDS: one thread sends and receives on a stream communicator while the main thread makes calls of the MPI's own
+// serialized [ROUNDS]: one thread sends and receives on a stream communicator while the main thread makes calls of the MPI's own
 // that do not block. With PLAIT_THREAD_LEVEL=serialized, which a run between nodes needs for the test to mean anything, the
-// MPI lets in one thread at a time, and plait has to see to that.
+// MPI lets in one thread at a time, and plait has to see to that. Then four threads make, start and free partitioned messages.
 #include <mpi.h>
 #include <plait/mpix.h>
 #include <pthread.h>
@@ -77,9 +77,40 @@ static void objects(int keyval) {
   MPI_Comm_delete_attr(MPI_COMM_WORLD, keyval);
 }
 
+/// To the next process, from the one before; some are taken back.
+static void* talk_in_parts(void* tag) {
+  const int mine = *(const int*)tag;
+  int in[2], out[2];
+  for (int i = 0; i < rounds / 5; ++i) {
+    MPI_Request send, receive, never;
+    MPI_Precv_init(in, 2, 1, MPI_INT, (rank + size - 1) % size, mine, MPI_COMM_WORLD, MPI_INFO_NULL, &receive);
+    MPI_Psend_init(out, 2, 1, MPI_INT, (rank + 1) % size, mine, MPI_COMM_WORLD, MPI_INFO_NULL, &never);
+    MPI_Request_free(&never);
+    MPI_Psend_init(out, 2, 1, MPI_INT, (rank + 1) % size, mine, MPI_COMM_WORLD, MPI_INFO_NULL, &send);
+    MPI_Start(&receive);
+    MPI_Start(&send);
+    out[0] = out[1] = 10 * i + mine;
+    MPI_Pready_range(0, 1, send);
+    MPI_Wait(&receive, MPI_STATUS_IGNORE);
+    MPI_Wait(&send, MPI_STATUS_IGNORE);
+    CHECK(in[0] == 10 * i + mine && in[1] == in[0]);
+    MPI_Request_free(&receive);
+    MPI_Request_free(&send);
+  }
+  return NULL;
+}
+
+static void in_parts(void) {
+  enum { kThreads = 4 };
+  int tags[kThreads] = {1, 2, 3, 4};
+  pthread_t threads[kThreads];
+  for (int t = 0; t < kThreads; ++t) pthread_create(&threads[t], NULL, talk_in_parts, &tags[t]);
+  for (int t = 0; t < kThreads; ++t) pthread_join(threads[t], NULL);
+}
+
 int main(int argc, char** argv) {
   int level;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level);
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   rounds = argc > 1 ? atoi(argv[1]) : 100;
@@ -109,6 +140,7 @@ int main(int argc, char** argv) {
     complete(&request);
   }
   pthread_join(thread, NULL);
+  in_parts();
   MPI_Comm_free_keyval(&keyval);
   MPI_Request_free(&both[0]);
   MPI_Request_free(&both[1]);
