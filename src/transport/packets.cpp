@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -131,14 +132,15 @@ class Channel {
     return moving_.load(std::memory_order_relaxed) > 0 || unfinished_.load(std::memory_order_relaxed) > 0;
   }
   void nudge() noexcept;
+  void flush() noexcept;
   void close() noexcept;
 
  private:
   void add(Job job) noexcept;
   void ask() noexcept;
-  bool round() noexcept;
+  bool round(int most_under_way) noexcept;
   bool begin_transfers();
-  bool send_lines();
+  bool send_lines(int most_under_way);
   void retire_sent();
   bool end_transfers();
   bool receive_packets();
@@ -267,6 +269,18 @@ void Channel::nudge() noexcept {
     static_cast<void>(drive());
 }
 
+/// Before a call that may block in the MPI. Where that lets in one thread at a time, nobody can send meanwhile: then all of the line is
+/// the MPI's from now on.
+void Channel::flush() noexcept {
+  if (!mpi_lock_needed()) {
+    static_cast<void>(drive());
+    return;
+  }
+  const MpiLock serial;
+  const std::lock_guard guard(driving_);  // whoever drives only tries the other
+  static_cast<void>(round(std::numeric_limits<int>::max()));
+}
+
 // ---- what one thread at a time does
 
 bool Channel::drive() noexcept {
@@ -277,7 +291,7 @@ bool Channel::drive() noexcept {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   while (driving_.try_lock()) {
     to_do_.store(false, std::memory_order_seq_cst);
-    moved |= round();
+    moved |= round(kUnderWay);
     driving_.unlock();
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (!to_do_.load(std::memory_order_seq_cst)) break;
@@ -285,7 +299,7 @@ bool Channel::drive() noexcept {
   return moved;
 }
 
-bool Channel::round() noexcept {
+bool Channel::round(int most_under_way) noexcept {
   if (closed_) return false;
   // A thread that is inside moves what there is, or waits in a call of the program's: it is not waited for here.
   const MpiTryLock serial;
@@ -294,7 +308,7 @@ bool Channel::round() noexcept {
     const bool all = ++rounds_ % kRoundsToAll == 0;
     if (all || sent_.size() >= kUnderWay) retire_sent();
     bool moved = begin_transfers();
-    moved |= send_lines();
+    moved |= send_lines(most_under_way);
     moved |= end_transfers();
     moved |= receive_awaited();
     if (all || awaited_.empty() || !coming_.empty()) moved |= receive_packets();
@@ -336,7 +350,7 @@ bool Channel::begin_transfers() {
   return true;
 }
 
-bool Channel::send_lines() {
+bool Channel::send_lines(int most_under_way) {
   std::vector<Out*> outs;
   {
     const std::lock_guard guard(list_lock_);
@@ -351,7 +365,7 @@ bool Channel::send_lines() {
       {
         const std::lock_guard guard(out->lock);
         left = !out->line.empty();
-        if (left && out->under_way < kUnderWay) {
+        if (left && out->under_way < most_under_way) {
           packet = std::move(out->line.front());
           out->line.erase(out->line.begin());
           packets_in_line.fetch_sub(1, std::memory_order_relaxed);
@@ -563,7 +577,10 @@ class Packets final : public Network {
     return packets_in_line.load(std::memory_order_relaxed) > 0 ||
            std::any_of(channels_.begin(), channels_.end(), [](const auto& c) { return c->pending(); });
   }
-  void flush() noexcept override { flush_network(); }
+  void flush() noexcept override {
+    if (packets_in_line.load(std::memory_order_relaxed) == 0) return;
+    for (const auto& c : channels_) c->flush();
+  }
   void nudge() noexcept override {
     for (const auto& c : channels_) c->nudge();
   }

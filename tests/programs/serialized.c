@@ -1,11 +1,13 @@
 // serialized [ROUNDS]: one thread sends and receives on a stream communicator while the main thread makes calls of the MPI's own
 // that do not block. With PLAIT_THREAD_LEVEL=serialized, which a run between nodes needs for the test to mean anything, the
-// MPI lets in one thread at a time, and plait has to see to that. Then four threads make, start and free partitioned messages.
+// MPI lets in one thread at a time, and plait has to see to that. Then four threads make, start and free partitioned messages, and
+// what has been sent arrives while its sender is blocked in the MPI.
 #include <mpi.h>
 #include <plait/mpix.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "check.h"
 
@@ -108,6 +110,19 @@ static void in_parts(void) {
   for (int t = 0; t < kThreads; ++t) pthread_join(threads[t], NULL);
 }
 
+/// Each is complete for its sender, which is blocked in the MPI until all have come.
+static void leave_before_barrier(void) {
+  enum { kMessages = 30, kInts = 4000 };
+  static int data[kInts];
+  if (rank % 2 == 0) {
+    for (int i = 0; i < kMessages && rank + 1 < size; ++i) MPI_Send(data, kInts, MPI_INT, rank + 1, 6, streams);
+  } else {
+    usleep(20000);  // so that the sender blocks; it is as right if it does not
+    for (int i = 0; i < kMessages; ++i) MPI_Recv(data, kInts, MPI_INT, rank - 1, 6, streams, MPI_STATUS_IGNORE);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int main(int argc, char** argv) {
   int level;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
@@ -141,6 +156,7 @@ int main(int argc, char** argv) {
   }
   pthread_join(thread, NULL);
   in_parts();
+  leave_before_barrier();
   MPI_Comm_free_keyval(&keyval);
   MPI_Request_free(&both[0]);
   MPI_Request_free(&both[1]);
