@@ -143,8 +143,15 @@ class Endpoint {
   /// Operations that the program has started, not given up, and that are not complete.
   [[nodiscard]] int pending() const noexcept { return unfinished_.load(std::memory_order_relaxed) - disowned_; }
 
-  void add(Task& task) noexcept { tasks_.push_back(task); }
-  void remove(Task& task) noexcept { tasks_.remove(task); }
+  /// Counted among what is not complete: a task may have to go on that waits for no message.
+  void add(Task& task) noexcept {
+    tasks_.push_back(task);
+    count_unfinished(1);
+  }
+  void remove(Task& task) noexcept {
+    tasks_.remove(task);
+    count_unfinished(-1);
+  }
 
   /// Communicators at it, also those that are freed and have operations left. While there are any it has no other user.
   std::atomic<int> contexts{0};

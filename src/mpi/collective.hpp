@@ -23,12 +23,11 @@ inline void check_root(const Rank& rank, int root) { require(root >= 0 && root <
 
 /// `count` elements for each rank.
 inline Blocks blocks(const void* at, MPI_Count count, MPI_Datatype type) {
-  static_cast<void>(memory_of(nullptr, count, type));
+  require(count >= 0, MPI_ERR_COUNT);
   Blocks b;
   b.at = at;
   b.count = count;
   b.type = type;
-  b.extent = threadcomm::extent_of(type);
   return b;
 }
 
@@ -159,9 +158,11 @@ auto Alltoallw(Rank& rank, const void* s, const C* sns, const D* sds, const MPI_
 
 inline Reduction reduction(const void* s, void* r, MPI_Count n, MPI_Datatype t, MPI_Op op) {
   require(op != MPI_OP_NULL, MPI_ERR_OP);
-  static_cast<void>(memory_of(nullptr, n, t));
-  threadcomm::require_fit(t, op);
-  return {s == MPI_IN_PLACE ? r : s, r, n, t, op};
+  require(n >= 0, MPI_ERR_COUNT);
+  const p2p::Type type(t);
+  const threadcomm::Combination combination(type, op);
+  if (combination.uses_mpi()) threadcomm::require_fit(t, op);
+  return {s == MPI_IN_PLACE ? r : s, r, n, type, combination};
 }
 struct MakeReduce {
   Reduction all;

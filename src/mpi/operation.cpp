@@ -2,7 +2,6 @@
 #include "base/mpi_lock.hpp"
 #include "mpi/error.hpp"
 #include "threadcomm/combine.hpp"
-#include "threadcomm/kept.hpp"
 
 using plait::MpiLock;
 
@@ -25,10 +24,6 @@ extern "C" int MPI_Op_create_c(MPI_User_function_c* function, int commute, MPI_O
 #endif
 
 extern "C" int MPI_Op_free(MPI_Op* op) {
-  if (op && plait::threadcomm::free_op_later(*op)) {
-    *op = MPI_OP_NULL;
-    return MPI_SUCCESS;
-  }
   const MpiLock lock;
   if (op) plait::threadcomm::forget_operation(*op);
   return PMPI_Op_free(op);

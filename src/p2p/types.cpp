@@ -19,18 +19,16 @@ void remember(MPI_Datatype type, int size) {
   plain_sizes.insert(to_bits(type), size);
 }
 
-}  // namespace
-
-lane::Memory memory_of(const void* buffer, MPI_Count count, MPI_Datatype type) {
-  if (count < 0) throw MPIError{MPI_ERR_COUNT, false};
+lane::Memory plain_memory(const void* buffer, MPI_Count count, int size) noexcept {
   lane::Memory memory;
   memory.at = static_cast<std::byte*>(const_cast<void*>(buffer));  // NOLINT: sends only read it
   memory.count = count;
-  if (const int size = plain_size(type); size >= 0) [[likely]] {
-    memory.bytes = static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(size);
-    return memory;
-  }
-  auto layout = layout::layout_of(type);
+  memory.bytes = static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(size);
+  return memory;
+}
+
+lane::Memory laid_out(const void* buffer, MPI_Count count, std::shared_ptr<const layout::Layout> layout) {
+  lane::Memory memory = plain_memory(buffer, count, 0);
   memory.bytes = static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(layout->bytes());
   if (!layout->is_contiguous() && !(count == 1 && layout->segments() == 1) && memory.bytes > 0) {
     memory.layout = std::move(layout);
@@ -38,9 +36,36 @@ lane::Memory memory_of(const void* buffer, MPI_Count count, MPI_Datatype type) {
   }
   // By number, since MPI_BOTTOM may be null and the datatype hold the address.
   memory.at = reinterpret_cast<std::byte*>(reinterpret_cast<std::intptr_t>(buffer) + layout->offset());  // NOLINT
-  if (layout->offset() == 0 && layout->bytes() == layout->extent() && layout::is_predefined(layout::combiner_of(type)))
-    remember(type, static_cast<int>(layout->bytes()));
   return memory;
+}
+
+std::shared_ptr<const layout::Layout> learn(MPI_Datatype type) {
+  auto layout = layout::layout_of(type);
+  if (layout->is_contiguous() && layout->offset() == 0 && layout->bytes() == layout->extent() &&
+      layout::is_predefined(layout::combiner_of(type)))
+    remember(type, static_cast<int>(layout->bytes()));
+  return layout;
+}
+
+}  // namespace
+
+lane::Memory memory_of(const void* buffer, MPI_Count count, MPI_Datatype type) {
+  if (count < 0) throw MPIError{MPI_ERR_COUNT, false};
+  if (const int size = plain_size(type); size >= 0) [[likely]]
+    return plain_memory(buffer, count, size);
+  return laid_out(buffer, count, learn(type));
+}
+
+Type::Type(MPI_Datatype datatype) : handle(datatype), size(plain_size(datatype)) {
+  if (size >= 0) return;
+  layout = learn(datatype);
+  size = plain_size(datatype);
+  if (size >= 0) layout = nullptr;
+}
+
+lane::Memory memory_of(const void* buffer, MPI_Count count, const Type& type) {
+  if (count < 0) throw MPIError{MPI_ERR_COUNT, false};
+  return type.layout ? laid_out(buffer, count, type.layout) : plain_memory(buffer, count, type.size);
 }
 
 }  // namespace plait::p2p

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "threadcomm/collective.hpp"
+#include "threadcomm/combine.hpp"
 
 namespace plait::threadcomm {
 
@@ -24,8 +25,8 @@ struct Reduction {
   const void* from;  ///< on a rank whose data is in place: the same as `to`
   void* to;
   MPI_Count count;
-  MPI_Datatype type;
-  MPI_Op op;
+  p2p::Type type;
+  Combination combine;
 };
 [[nodiscard]] Steps reduce(Collective& c, Reduction r, int root);
 [[nodiscard]] Steps allreduce(Collective& c, Reduction r);

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <new>
+#include <optional>
 
 #include "base/error.hpp"
+#include "base/mpi_lock.hpp"
 #include "lane/eager.hpp"
 #include "p2p/hang.hpp"
 #include "threadcomm/combine.hpp"
@@ -49,11 +51,6 @@ void Collective::receive(int from, const lane::Memory& data, int sub) {
   pending_.push_back(&o);
 }
 
-void Collective::keep(MPI_Datatype type, MPI_Op op) {
-  keep(type);
-  if (has_request_ && !combines_alone(type, op)) kept_.keep_op(op);
-}
-
 bool Collective::settle() noexcept {
   while (!pending_.empty()) {
     Operation& o = *pending_.back();
@@ -84,6 +81,8 @@ void Collective::begin(Steps algorithm) {
 
 bool Collective::step() noexcept {
   if (!settle()) return false;
+  std::optional<MpiTryLock> serial;
+  if (uses_mpi_ && !serial.emplace()) return false;  // whoever is blocked in it may wait for this very call
   at_.resume();
   if (!algorithm_.done()) return true;
   rank_.endpoint().remove(*this);
@@ -130,15 +129,8 @@ std::string Collective::waits_for() const {
 
 lane::Memory Blocks::block(int i) const {
   const MPI_Aint displacement = displacement_of(i);
-  return memory_of(offset_by(at, types ? displacement : displacement * extent), count_of(i), type_of(i));
-}
-
-MPI_Aint extent_of(MPI_Datatype type) {
-  if (const int size = p2p::plain_size(type); size >= 0) return size;
-  MPI_Aint low = 0;
-  MPI_Aint extent = 0;
-  check(PMPI_Type_get_extent(type, &low, &extent));
-  return extent;
+  if (types) return memory_of(offset_by(at, displacement), count_of(i), types[i]);
+  return memory_of(offset_by(at, displacement * type.extent()), count_of(i), type);
 }
 
 void copy(const lane::Memory& from, const lane::Memory& to) {

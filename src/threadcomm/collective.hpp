@@ -15,6 +15,7 @@
 #include "lane/task.hpp"
 #include "p2p/message.hpp"
 #include "p2p/types.hpp"
+#include "threadcomm/combine.hpp"
 #include "threadcomm/kept.hpp"
 #include "threadcomm/steps.hpp"
 #include "threadcomm/threadcomm.hpp"
@@ -38,12 +39,6 @@ class Collective final : public lane::Task {
   void send(int to, const lane::Memory& data, int sub = 0);
   void receive(int from, const lane::Memory& data, int sub = 0);
 
-  /// Before an algorithm first waits: what it uses after that. The program may free it meanwhile if the call has a request.
-  void keep(MPI_Datatype type) {
-    if (has_request_ && p2p::plain_size(type) < 0) kept_.keep_type(type);
-  }
-  void keep(MPI_Datatype type, MPI_Op op);
-
   /// co_await: until all that was sent and received is over. Throws where a message was too long.
   struct All {
     Collective& c;
@@ -52,6 +47,12 @@ class Collective final : public lane::Task {
     void await_resume() const { c.check(); }
   };
   [[nodiscard]] All all() noexcept { return {*this}; }
+  /// What the steps from here on combine. Those that call the MPI go on only where it lets them in. The program's own functions look at
+  /// the datatype, which is kept until the end if the call has a request.
+  void combines(const p2p::Type& type, const Combination& combination) {
+    uses_mpi_ = combination.uses_mpi();
+    if (has_request_ && type.layout && combination.is_the_programs()) kept_.keep(type.handle);
+  }
 
   // ---- for the caller
 
@@ -79,8 +80,9 @@ class Collective final : public lane::Task {
   int error_ = MPI_SUCCESS;
   bool listed_ = false;
   bool has_request_;
+  bool uses_mpi_ = false;
   std::atomic<bool> complete_{false};
-  Kept kept_;
+  KeptType kept_;
   std::coroutine_handle<> at_;  ///< where it waits
   Steps algorithm_;
   std::vector<lane::Operation*> pending_;
@@ -99,10 +101,9 @@ struct Blocks {
   const void* counts = nullptr;
   const void* displacements = nullptr;  ///< of blocks, in extents; without: one after the other
   const MPI_Datatype* types = nullptr;  ///< of each block; then displacements are in bytes
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  bool large = false;   ///< counts are MPI_Count
-  bool wide = false;    ///< displacements are MPI_Aint
-  MPI_Aint extent = 0;  ///< of `type`
+  p2p::Type type;
+  bool large = false;  ///< counts are MPI_Count
+  bool wide = false;   ///< displacements are MPI_Aint
 
   [[nodiscard]] MPI_Count count_of(int i) const noexcept {
     if (!counts) return count;
@@ -112,15 +113,12 @@ struct Blocks {
     if (!displacements) return static_cast<MPI_Aint>(i) * static_cast<MPI_Aint>(count);
     return wide ? static_cast<const MPI_Aint*>(displacements)[i] : static_cast<const int*>(displacements)[i];
   }
-  [[nodiscard]] MPI_Datatype type_of(int i) const noexcept { return types ? types[i] : type; }
   [[nodiscard]] lane::Memory block(int i) const;
   /// All of them, one after the other: for those without `counts`.
   [[nodiscard]] lane::Memory whole(int n) const { return memory_of(at, count * n, type); }
   [[nodiscard]] bool regular() const noexcept { return !counts && !displacements && !types; }
 };
 
-/// The distance from one element to the next.
-[[nodiscard]] MPI_Aint extent_of(MPI_Datatype type);
 /// An address some bytes on; it may be MPI_BOTTOM that is counted from.
 [[nodiscard]] inline void* offset_by(const void* at, MPI_Aint bytes) noexcept {
   return reinterpret_cast<void*>(reinterpret_cast<std::intptr_t>(at) + bytes);  // NOLINT(performance-no-int-to-ptr)

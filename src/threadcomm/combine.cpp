@@ -70,6 +70,34 @@ struct Logical {
   }
 };
 
+/// A number and where it was found, as MPI lays them out.
+template <class T>
+struct Found {
+  T value;
+  int place;
+};
+template <class T>
+struct FirstLeast {
+  Found<T> operator()(const Found<T>& a, const Found<T>& b) const {
+    if (a.value == b.value) return {a.value, std::min(a.place, b.place)};
+    return a.value < b.value ? a : b;
+  }
+};
+template <class T>
+struct FirstGreatest {
+  Found<T> operator()(const Found<T>& a, const Found<T>& b) const {
+    if (a.value == b.value) return {a.value, std::min(a.place, b.place)};
+    return a.value > b.value ? a : b;
+  }
+};
+
+template <class T>
+Loop find_place(MPI_Op op) {
+  if (op == MPI_MINLOC) return loop<Found<T>, FirstLeast<T>>;
+  if (op == MPI_MAXLOC) return loop<Found<T>, FirstGreatest<T>>;
+  return nullptr;
+}
+
 template <class T>
 Loop find_arithmetic(MPI_Op op) {
   if (op == MPI_SUM) return loop<T, Sum>;
@@ -111,6 +139,12 @@ Loop find_loop(MPI_Datatype t, MPI_Op op) {
   if (t == MPI_SIGNED_CHAR || t == MPI_INT8_T) return find_integer<std::int8_t>(op);
   if (t == MPI_UNSIGNED_CHAR || t == MPI_UINT8_T) return find_integer<std::uint8_t>(op);
   if (t == MPI_BYTE) return find_bitwise<std::uint8_t>(op);
+  if (t == MPI_DOUBLE_INT) return find_place<double>(op);
+  if (t == MPI_2INT) return find_place<int>(op);
+  if (t == MPI_FLOAT_INT) return find_place<float>(op);
+  if (t == MPI_LONG_INT) return find_place<long>(op);
+  if (t == MPI_SHORT_INT) return find_place<short>(op);
+  if (t == MPI_LONG_DOUBLE_INT) return find_place<long double>(op);
   return nullptr;
 }
 static_assert(sizeof(int) == 4 && sizeof(long) == 8 && sizeof(MPI_Aint) == 8 && sizeof(MPI_Count) == 8 && sizeof(MPI_Offset) == 8);
@@ -132,16 +166,9 @@ Loop loop_of(MPI_Datatype type, MPI_Op op) {
 
 // ---- the program's operations
 
-struct Function {
-  MPI_User_function* small = nullptr;
-#if MPI_VERSION >= 4
-  MPI_User_function_c* large = nullptr;
-#endif
-};
-
 struct Functions {
   std::shared_mutex lock;
-  std::unordered_map<std::uint64_t, Function> all;
+  std::unordered_map<std::uint64_t, UserFunction> all;
 };
 
 Functions& functions() {
@@ -149,31 +176,31 @@ Functions& functions() {
   return functions;
 }
 
-void remember(MPI_Op op, Function function) noexcept try {
+void remember(MPI_Op op, UserFunction function) noexcept try {
   Functions& f = functions();
   const std::unique_lock guard(f.lock);
   f.all[p2p::to_bits(op)] = function;
 } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the MPI knows it
 }
 
-Function function_of(MPI_Op op) {
+UserFunction function_of(MPI_Op op) {
   Functions& f = functions();
   const std::shared_lock guard(f.lock);
   const auto found = f.all.find(p2p::to_bits(op));
-  return found == f.all.end() ? Function{} : found->second;
+  return found == f.all.end() ? UserFunction{} : found->second;
 }
 
 }  // namespace
 
 void remember_operation(MPI_Op op, MPI_User_function* function) noexcept {
-  Function f;
+  UserFunction f;
   f.small = function;
   remember(op, f);
 }
 
 #if MPI_VERSION >= 4
 void remember_operation(MPI_Op op, MPI_User_function_c* function) noexcept {
-  Function f;
+  UserFunction f;
   f.large = function;
   remember(op, f);
 }
@@ -186,58 +213,51 @@ void forget_operation(MPI_Op op) noexcept {
 }
 
 void require_fit(MPI_Datatype type, MPI_Op op) {
-  // A handle that is made again is one of the program's operations, which take any datatype.
   thread_local MPI_Datatype last_type = MPI_DATATYPE_NULL;
   thread_local MPI_Op last_op = MPI_OP_NULL;
-  if (loop_of(type, op) || (type == last_type && op == last_op)) return;
-  const Function function = function_of(op);
-#if MPI_VERSION >= 4
-  const bool is_own = function.small || function.large;
-#else
-  const bool is_own = function.small;
-#endif
-  if (!is_own) {
-    const MpiLock gate;
-    const std::lock_guard guard(layout::quiet_calls);
-    const int code = PMPI_Reduce(nullptr, nullptr, 0, type, op, 0, layout::quiet());
-    require(code == MPI_SUCCESS, code);
-  }
+  if (type == last_type && op == last_op) return;
+  const MpiLock gate;
+  const std::lock_guard guard(layout::quiet_calls);
+  const int code = PMPI_Reduce(nullptr, nullptr, 0, type, op, 0, layout::quiet());
+  require(code == MPI_SUCCESS, code);
   last_type = type;
   last_op = op;
 }
 
-void combine(const void* lower, void* upper, MPI_Count count, MPI_Datatype type, MPI_Op op) {
-  if (const Loop known = loop_of(type, op)) {
-    known(lower, upper, count);
+Combination::Combination(const p2p::Type& type, MPI_Op op)
+    : loop_(loop_of(type.handle, op)), type_(type.handle), op_(op), extent_(type.extent()) {
+  if (!loop_) function_ = function_of(op);
+}
+
+void Combination::operator()(const void* lower, void* upper, MPI_Count count) const {
+  if (loop_) {
+    loop_(lower, upper, count);
     return;
   }
-  const Function function = function_of(op);
+  MPI_Datatype type = type_;
 #if MPI_VERSION >= 4
-  if (function.large) {
-    function.large(const_cast<void*>(lower), upper, &count, &type);  // it only reads it
+  if (function_.large) {
+    function_.large(const_cast<void*>(lower), upper, &count, &type);  // it only reads it
     return;
   }
 #endif
   constexpr MPI_Count kMost = std::numeric_limits<int>::max();
-  const MPI_Aint extent = extent_of(type);
   for (MPI_Count done = 0; done < count; done += kMost) {
     auto n = static_cast<int>(std::min(kMost, count - done));
-    const auto at = static_cast<MPI_Aint>(done) * extent;
-    if (function.small) {
-      function.small(offset_by(lower, at), offset_by(upper, at), &n, &type);
+    const auto at = static_cast<MPI_Aint>(done) * extent_;
+    if (function_.small) {
+      function_.small(offset_by(lower, at), offset_by(upper, at), &n, &type);
     } else {
       const MpiLock gate;
-      check(PMPI_Reduce_local(offset_by(lower, at), offset_by(upper, at), n, type, op));
+      check(PMPI_Reduce_local(offset_by(lower, at), offset_by(upper, at), n, type, op_));
     }
   }
 }
 
-bool combines_alone(MPI_Datatype type, MPI_Op op) { return loop_of(type, op) != nullptr; }
-
-void* combine_tree(std::span<void*> blocks, MPI_Count count, MPI_Datatype type, MPI_Op op) {
+void* combine_tree(std::span<void*> blocks, MPI_Count count, const Combination& combine) {
   for (std::size_t distance = 1; distance < blocks.size(); distance *= 2) {
     for (std::size_t i = 0; i + distance < blocks.size(); i += 2 * distance) {
-      combine(blocks[i], blocks[i + distance], count, type, op);
+      combine(blocks[i], blocks[i + distance], count);
       blocks[i] = blocks[i + distance];
     }
   }

@@ -49,7 +49,6 @@ std::vector<T> exchange(Rank& rank, const T& mine, p2p::Call call) {
   blocks.at = all.data();
   blocks.count = sizeof(T);
   blocks.type = MPI_BYTE;
-  blocks.extent = 1;
   const lane::Memory own = bytes_at(const_cast<T*>(&mine), sizeof mine);  // only read
   const int error = run(rank, call, [&](Collective& c) { return allgather(c, own, blocks, false); });
   require(error == MPI_SUCCESS, error);

@@ -1,5 +1,5 @@
-// Datatypes and operations that collective calls with requests use. MPI lets a program free them once the call has returned: then
-// they are freed when the last of these calls has ended. Any thread.
+// Datatypes that functions of the program's look at while a collective call with a request goes on. MPI lets a program free them once the
+// call has returned: then they are freed when the last of these calls has ended. Any thread.
 #pragma once
 
 #include <mpi.h>
@@ -7,30 +7,25 @@
 namespace plait::threadcomm {
 
 /// What one call uses.
-class Kept {
+class KeptType {
  public:
-  Kept() = default;
-  ~Kept() {
-    if (type_ != MPI_DATATYPE_NULL) give_type();
-    if (op_ != MPI_OP_NULL) give_op();
+  KeptType() = default;
+  ~KeptType() {
+    if (type_ != MPI_DATATYPE_NULL) give_back();
   }
-  Kept(const Kept&) = delete;
-  Kept& operator=(const Kept&) = delete;
+  KeptType(const KeptType&) = delete;
+  KeptType& operator=(const KeptType&) = delete;
 
-  /// Once each. Throw std::bad_alloc.
-  void keep_type(MPI_Datatype type);
-  void keep_op(MPI_Op op);
+  /// Once. Throws std::bad_alloc.
+  void keep(MPI_Datatype type);
 
  private:
-  void give_type() noexcept;
-  void give_op() noexcept;
+  void give_back() noexcept;
 
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
-  MPI_Op op_ = MPI_OP_NULL;
 };
 
 /// The program frees one. False where no call uses it: then it is to be freed now.
 [[nodiscard]] bool free_type_later(MPI_Datatype type) noexcept;
-[[nodiscard]] bool free_op_later(MPI_Op op) noexcept;
 
 }  // namespace plait::threadcomm

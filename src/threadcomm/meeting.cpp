@@ -62,9 +62,9 @@ void combine_at(std::span<const std::byte*> from, std::byte* to, std::size_t byt
       const bool alone = 2 * i + 1 == from.size();
       at[i] = i + 1 == pairs ? to + begin : &rooms[i * kPiece];
       std::memcpy(at[i], from[alone ? 2 * i : 2 * i + 1] + begin, n);
-      if (!alone) combine(from[2 * i] + begin, at[i], count, r.type, r.op);
+      if (!alone) r.combine(from[2 * i] + begin, at[i], count);
     }
-    static_cast<void>(combine_tree({at.data(), pairs}, count, r.type, r.op));
+    static_cast<void>(combine_tree({at.data(), pairs}, count, r.combine));
   }
 }
 
@@ -151,7 +151,7 @@ class LargeReduction {
 
 /// Does a team make it? The elements' size, then.
 std::size_t size_for_team(const Team* team, const Reduction& r) {
-  const int size = team ? p2p::plain_size(r.type) : 0;
+  const int size = team ? r.type.size : 0;
   return size > 0 && r.count > 0 ? static_cast<std::size_t>(size) : 0;
 }
 

@@ -186,7 +186,6 @@ Steps allgather_by_speakers(Collective& c, Blocks all) {
 }  // namespace
 
 Steps allgather(Collective& c, lane::Memory mine, Blocks all, bool in_place) {
-  c.keep(all.type);
   if (!in_place) copy(mine, all.block(c.me()));
   const bool one_process = c.rank().all->ranks_of.size() == 1;
   const bool one_each = c.rank().all->ranks_of.size() == static_cast<std::size_t>(c.size());

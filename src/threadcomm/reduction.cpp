@@ -16,24 +16,20 @@ namespace {
 /// From here on the ranks share the work, each combining a part of the elements.
 constexpr std::uint64_t kShared = 32768;
 
-void combine(const void* lower, void* upper, MPI_Count count, const Reduction& r) {
-  threadcomm::combine(lower, upper, count, r.type, r.op);
-}
-
 /// Room for elements of any datatype.
 class Elements {
  public:
-  Elements(MPI_Count count, MPI_Datatype type) {
-    if (const int size = p2p::plain_size(type); size >= 0) {
-      memory_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(count) * static_cast<std::size_t>(size));
+  Elements(MPI_Count count, const p2p::Type& type) {
+    if (!type.layout) {
+      memory_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(count) * static_cast<std::size_t>(type.size));
       at_ = memory_.get();
       return;
     }
     MPI_Aint low = 0;
     MPI_Aint bytes = 0;
-    check(PMPI_Type_get_true_extent(type, &low, &bytes));
+    check(PMPI_Type_get_true_extent(type.handle, &low, &bytes));
     if (count > 1) {
-      const MPI_Aint more = extent_of(type) * static_cast<MPI_Aint>(count - 1);
+      const MPI_Aint more = type.extent() * static_cast<MPI_Aint>(count - 1);
       if (more < 0) low += more;
       bytes += std::abs(more);
     }
@@ -60,7 +56,7 @@ Part part_of(MPI_Count count, int r, int size) {
 /// Every rank combines a part: `parts` says which, by rank. The result of this rank's is put where `to` says, unless that is
 /// null.
 Steps combine_parts(Collective& c, Reduction r, std::vector<Part> parts, void* to) {
-  const MPI_Aint extent = extent_of(r.type);
+  const MPI_Aint extent = r.type.extent();
   const auto at = [&](const void* base, const Part& p) { return offset_by(base, static_cast<MPI_Aint>(p.first) * extent); };
   const Part own = parts[static_cast<std::size_t>(c.me())];
   std::vector<Elements> rooms;
@@ -83,7 +79,7 @@ Steps combine_parts(Collective& c, Reduction r, std::vector<Part> parts, void* t
   }
   copy(memory_of(at(r.from, own), own.count, r.type), memory_of(blocks[static_cast<std::size_t>(c.me())], own.count, r.type));
   co_await c.all();
-  if (own.count > 0) copy(memory_of(combine_tree(blocks, own.count, r.type, r.op), own.count, r.type), memory_of(to, own.count, r.type));
+  if (own.count > 0) copy(memory_of(combine_tree(blocks, own.count, r.combine), own.count, r.type), memory_of(to, own.count, r.type));
 }
 
 std::vector<Part> equal_parts(MPI_Count count, int size) {
@@ -113,7 +109,7 @@ Steps reduce_to_first(Collective& c, Reduction r) {
     void* const came = turn ? other.at() : one.at();
     c.receive(c.me() + distance, memory_of(came, r.count, r.type));
     co_await c.all();
-    combine(have, came, r.count, r);
+    r.combine(have, came, r.count);
     have = came;
     turn = !turn;
   }
@@ -133,9 +129,9 @@ Steps allreduce_by_pairs(Collective& c, Reduction r) {
     c.send(partner, own);
     co_await c.all();
     if (c.me() & distance) {
-      combine(theirs.at(), mine.at(), r.count, r);
+      r.combine(theirs.at(), mine.at(), r.count);
     } else {
-      combine(mine.at(), theirs.at(), r.count, r);
+      r.combine(mine.at(), theirs.at(), r.count);
       copy(other, own);
     }
   }
@@ -147,11 +143,11 @@ bool is_power_of_two(int n) { return (n & (n - 1)) == 0; }
 }  // namespace
 
 Steps reduce(Collective& c, Reduction r, int root) {
+  c.combines(r.type, r.combine);
   if (r.count == 0) co_return;
-  c.keep(r.type, r.op);
   const lane::Memory result = memory_of(r.to, r.count, r.type);
   if (is_shared(c, r)) {
-    const MPI_Aint extent = extent_of(r.type);
+    const MPI_Aint extent = r.type.extent();
     const Part own = part_of(r.count, c.me(), c.size());
     if (c.me() != root) {
       const Elements room(own.count, r.type);
@@ -187,10 +183,10 @@ Steps reduce(Collective& c, Reduction r, int root) {
 }
 
 Steps allreduce(Collective& c, Reduction r) {
+  c.combines(r.type, r.combine);
   if (r.count == 0) co_return;
-  c.keep(r.type, r.op);
   if (is_shared(c, r)) {
-    const MPI_Aint extent = extent_of(r.type);
+    const MPI_Aint extent = r.type.extent();
     const auto at = [&](int i) {
       const Part p = part_of(r.count, i, c.size());
       return memory_of(offset_by(r.to, static_cast<MPI_Aint>(p.first) * extent), p.count, r.type);
@@ -214,7 +210,7 @@ Steps allreduce(Collective& c, Reduction r) {
 }
 
 Steps reduce_scatter(Collective& c, Reduction r, Blocks counts) {
-  c.keep(r.type, r.op);
+  c.combines(r.type, r.combine);
   std::vector<Part> parts;
   MPI_Count first = 0;
   for (int i = 0; i < c.size(); ++i) {
@@ -225,8 +221,8 @@ Steps reduce_scatter(Collective& c, Reduction r, Blocks counts) {
 }
 
 Steps scan(Collective& c, Reduction r, bool exclusive) {
+  c.combines(r.type, r.combine);
   if (r.count == 0) co_return;
-  c.keep(r.type, r.op);
   // What the ranks [me - distance + 1, me] have together, and, for the exclusive one, what those before me have.
   Elements sum(r.count, r.type);
   Elements before(r.count, r.type);
@@ -241,9 +237,9 @@ Steps scan(Collective& c, Reduction r, bool exclusive) {
     if (c.me() >= distance) c.receive(c.me() - distance, came_memory);
     co_await c.all();
     if (c.me() < distance) continue;
-    combine(came.at(), sum.at(), r.count, r);
+    r.combine(came.at(), sum.at(), r.count);
     if (any_before) {
-      combine(came.at(), before.at(), r.count, r);
+      r.combine(came.at(), before.at(), r.count);
     } else {
       copy(came_memory, before_memory);
       any_before = true;

@@ -99,7 +99,6 @@ Rank& create_distributed(Rank& parent, const Edges& e, p2p::Call call) {
     blocks.counts = counts.data();
     blocks.displacements = places.data();
     blocks.type = MPI_INT;
-    blocks.extent = sizeof(int);
     const lane::Memory own = memory_of(from, count, MPI_INT);
     const int error = run(parent, call, [&](Collective& c) { return allgather(c, own, blocks, false); });
     require(error == MPI_SUCCESS, error);

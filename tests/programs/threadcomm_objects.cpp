@@ -3,8 +3,13 @@
 #include <mpi.h>
 #include <plait/mpix.h>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "as_ranks.hpp"
@@ -402,6 +407,76 @@ void large_counts(MPI_Comm base) {
 }
 #endif
 
+template <class T>
+void places_of(MPI_Comm base, MPI_Datatype type) {
+  struct Pair {
+    T value;
+    int place;
+  };
+  const int size = size_of(base);
+  const int rank = rank_of(base);
+  constexpr int kPairs = 3000;  // one by the shortest way, and then many
+  for (const int n : {1, kPairs}) {
+    std::vector<Pair> mine(kPairs);
+    std::vector<Pair> got(kPairs);
+    for (int i = 0; i < n; ++i) mine[static_cast<std::size_t>(i)] = {static_cast<T>((rank + i) % size / 2), size - rank};
+    for (const MPI_Op op : {MPI_MINLOC, MPI_MAXLOC}) {
+      for (const bool blocking : {true, false}) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        if (blocking) MPI_Allreduce(mine.data(), got.data(), n, type, op, base);
+        if (!blocking) MPI_Iallreduce(mine.data(), got.data(), n, type, op, base, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        for (int i = 0; i < n; ++i) {
+          const int best = op == MPI_MINLOC ? 0 : (size - 1) / 2;
+          int place = size + 1;
+          for (int r = 0; r < size; ++r) {
+            if ((r + i) % size / 2 == best) place = std::min(place, size - r);
+          }
+          CHECK(got[static_cast<std::size_t>(i)].value == static_cast<T>(best) && got[static_cast<std::size_t>(i)].place == place);
+        }
+      }
+    }
+  }
+}
+
+void places(MPI_Comm base) {
+  places_of<double>(base, MPI_DOUBLE_INT);
+  places_of<float>(base, MPI_FLOAT_INT);
+  places_of<long>(base, MPI_LONG_INT);
+  places_of<short>(base, MPI_SHORT_INT);
+  places_of<int>(base, MPI_2INT);
+  places_of<long double>(base, MPI_LONG_DOUBLE_INT);
+}
+
+/// A thread of the first process is blocked in the MPI, which may let in no other meanwhile, until another has ended two reductions
+/// with the second process.
+void places_while_blocked(MPI_Comm base) {
+  if (threads == 1) return;
+  static std::atomic<bool> over{false};
+  const int thread = rank_of(base) % threads;
+  const int process = rank_of(base) / threads;
+  MPI_Comm alike = MPI_COMM_NULL;
+  MPI_Comm_split(base, thread, process, &alike);
+  int word = 0;
+  if (thread == 0 && process == 0) MPI_Recv(&word, 1, MPI_INT, 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (thread == 0 && process == 1) {
+    while (!over.exchange(false)) std::this_thread::sleep_for(std::chrono::microseconds(200));
+    MPI_Send(&word, 1, MPI_INT, 0, 9, MPI_COMM_WORLD);
+  }
+  if (thread == 1) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // so that the other blocks; it is as right if it does not
+    for (int i = 0; i < 2; ++i) {
+      const std::array<int, 2> mine{7, process + i};
+      std::array<int, 2> least{};
+      MPI_Allreduce(mine.data(), least.data(), 1, MPI_2INT, MPI_MINLOC, alike);
+      CHECK(least[0] == 7 && least[1] == i);
+    }
+    if (process == 1) over.store(true);
+  }
+  MPI_Barrier(base);
+  MPI_Comm_free(&alike);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -420,7 +495,11 @@ int main(int argc, char** argv) {
       tori(comm);
       graphs(comm);
       datatypes(comm);
-      if (threads > 0) freed_meanwhile(comm);
+      places(comm);
+      if (threads > 0) {
+        places_while_blocked(comm);
+        freed_meanwhile(comm);
+      }
 #if MPI_VERSION >= 4
       large_counts(comm);
 #endif

@@ -69,7 +69,7 @@ TEST(Combine, SameBitsAsTheMPI) {
         auto mine = elements(t, count, small, random);
         auto theirs = mine;
         ASSERT_EQ(PMPI_Reduce_local(lower.data(), theirs.data(), static_cast<int>(count), t.type, op), MPI_SUCCESS);
-        combine(lower.data(), mine.data(), static_cast<MPI_Count>(count), t.type, op);
+        Combination(t.type, op)(lower.data(), mine.data(), static_cast<MPI_Count>(count));
         char type_name[MPI_MAX_OBJECT_NAME] = {};
         int length = 0;
         MPI_Type_get_name(t.type, type_name, &length);
@@ -89,11 +89,11 @@ TEST(Combine, OperationsOfTheProgramHaveTheLowerOperandFirst) {
   PMPI_Op_create(keep_first, 0, &op);
   const int lower[2] = {1, 2};
   int upper[2] = {3, 4};
-  combine(lower, upper, 2, MPI_INT, op);  // by the MPI
+  Combination(MPI_INT, op)(lower, upper, 2);  // by the MPI
   EXPECT_EQ(upper[0], 1);
   remember_operation(op, keep_first);
   upper[1] = 5;
-  combine(lower, upper, 2, MPI_INT, op);  // without
+  Combination(MPI_INT, op)(lower, upper, 2);  // without
   EXPECT_EQ(upper[1], 2);
   forget_operation(op);
   PMPI_Op_free(&op);
