@@ -1,4 +1,4 @@
-// MPI_Init, MPI_Init_thread and MPI_Finalize: the thread level that plait needs, and what it has open.
+// MPI_Init, MPI_Init_thread and what MPI_Finalize does for plait: the thread level that plait needs, and what it has open.
 #include <sched.h>
 
 #include <algorithm>
@@ -69,40 +69,13 @@ MPI_Comm make_channel() noexcept {
   return comm;
 }
 
-int initialize(int* argc, char*** argv, int required, int* provided) noexcept {
-  int granted = MPI_THREAD_SINGLE;
-  const int error = PMPI_Init_thread(argc, argv, level_to_ask(required), &granted);
-  if (provided) *provided = granted;
-  if (error != MPI_SUCCESS) return error;
-  if (required == MPI_THREAD_MULTIPLE) progress::expect_threads();
-  set_fatal_end([]() noexcept { static_cast<void>(PMPI_Abort(MPI_COMM_WORLD, 1)); });
-  check_settings();
-  std::vector<MPI_Comm> worlds;
-  const bool serialized = granted < MPI_THREAD_MULTIPLE || split_threads();
-  partitioned::open(make_channel(), serialized);
-  progress::set_processes_here(
-      std::max(settings::number(Id::local_processes).value_or(0), settings::number(Id::openmpi_local_size).value_or(0)));
-  const int wanted = serialized || one_node() ? 1 : channels();
-  for (int i = 0; i < wanted; ++i) {
-    if (const MPI_Comm made = make_channel(); made != MPI_COMM_NULL) worlds.push_back(made);
-  }
-  if (worlds.size() != static_cast<std::size_t>(wanted)) return MPI_SUCCESS;  // stream communicators stay inside nodes
-  const MPI_Comm world = worlds.front();
-  using transport::Pollers;
-  transport::set_pollers(granted == MPI_THREAD_MULTIPLE    ? Pollers::all
-                         : required <= MPI_THREAD_FUNNELED ? Pollers::this_one
-                                                           : Pollers::none,
-                         world);
-  p2p::set_world(std::move(worlds), serialized);
-  return MPI_SUCCESS;
-}
-
 /// Where MPI_Finalize waits: nothing notifies it.
 class Nowhere final : public progress::Waiter {};
 
 /// Messages that are complete for the program still have to arrive, as long as anybody receives: until all processes have
 /// come here with nothing left to send.
 void finish() noexcept {
+  progress::stop_helper();
   const MPI_Comm world = p2p::world();
   if (world == MPI_COMM_NULL) return;
   const transport::Network* const network = transport::network();
@@ -150,6 +123,49 @@ void report_lanes() noexcept {
                lane::lanes_made.load(), lane::endpoints_exist() ? lane::Node::get().region().taken() : 0);
 }
 
+/// The attribute of MPI_COMM_SELF that MPI_Finalize deletes last, since it was set first: the program's own may still send.
+int finish_last() noexcept {
+  int key = MPI_KEYVAL_INVALID;
+  const auto end = [](MPI_Comm, int, void*, void*) {
+    finish();
+    report_lanes();
+    return MPI_SUCCESS;
+  };
+  int error = PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end, &key, nullptr);
+  if (error == MPI_SUCCESS) error = PMPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr);
+  if (error == MPI_SUCCESS) error = PMPI_Comm_free_keyval(&key);
+  return error;
+}
+
+int initialize(int* argc, char*** argv, int required, int* provided) noexcept {
+  int granted = MPI_THREAD_SINGLE;
+  const int error = PMPI_Init_thread(argc, argv, level_to_ask(required), &granted);
+  if (provided) *provided = granted;
+  if (error != MPI_SUCCESS) return error;
+  if (const int failed = finish_last(); failed != MPI_SUCCESS) return failed;
+  if (required == MPI_THREAD_MULTIPLE) progress::expect_threads();
+  set_fatal_end([]() noexcept { static_cast<void>(PMPI_Abort(MPI_COMM_WORLD, 1)); });
+  check_settings();
+  std::vector<MPI_Comm> worlds;
+  const bool serialized = granted < MPI_THREAD_MULTIPLE || split_threads();
+  partitioned::open(make_channel(), serialized);
+  progress::set_processes_here(
+      std::max(settings::number(Id::local_processes).value_or(0), settings::number(Id::openmpi_local_size).value_or(0)));
+  const int wanted = serialized || one_node() ? 1 : channels();
+  for (int i = 0; i < wanted; ++i) {
+    if (const MPI_Comm made = make_channel(); made != MPI_COMM_NULL) worlds.push_back(made);
+  }
+  if (worlds.size() != static_cast<std::size_t>(wanted)) return MPI_SUCCESS;  // stream communicators stay inside nodes
+  const MPI_Comm world = worlds.front();
+  using transport::Pollers;
+  transport::set_pollers(granted == MPI_THREAD_MULTIPLE    ? Pollers::all
+                         : required <= MPI_THREAD_FUNNELED ? Pollers::this_one
+                                                           : Pollers::none,
+                         world);
+  p2p::set_world(std::move(worlds), serialized);
+  return MPI_SUCCESS;
+}
+
 }  // namespace
 }  // namespace plait::mpi
 
@@ -159,13 +175,6 @@ extern "C" int MPI_Init(int* argc, char*** argv) { return plait::mpi::initialize
 
 extern "C" int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
   return plait::mpi::initialize(argc, argv, required, provided);
-}
-
-extern "C" int MPI_Finalize() {
-  plait::progress::stop_helper();
-  plait::mpi::finish();
-  plait::mpi::report_lanes();
-  return PMPI_Finalize();
 }
 
 #pragma GCC visibility pop

@@ -36,6 +36,12 @@ def test_disconnect_waits_for_what_has_not_left():
     assert done.stdout == "nothing is left behind\n"
 
 
+def test_callbacks_in_finalize_communicate(hosts):
+    """3 or 4 x 1"""
+    done = run("last_words", processes=3, hosts=hosts)
+    assert done.stdout == "the last words were heard\n"
+
+
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_gets_finish_while_the_target_computes(nodes, tmp_path):
     """2 x 2"""
