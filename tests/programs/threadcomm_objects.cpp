@@ -451,7 +451,7 @@ void places(MPI_Comm base) {
 /// A thread of the first process is blocked in the MPI, which may let in no other meanwhile, until another has ended two reductions
 /// with the second process.
 void places_while_blocked(MPI_Comm base) {
-  if (threads == 1) return;
+  if (threads == 1 || size_of(base) < 2 * threads) return;
   static std::atomic<bool> over{false};
   const int thread = rank_of(base) % threads;
   const int process = rank_of(base) / threads;
