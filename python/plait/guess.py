@@ -11,7 +11,10 @@ ALIKE = 0.6
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The name that is near, where one is."""
-    return next(iter(difflib.get_close_matches(word, list(known), 1, ALIKE)), None)
+    # The dashes that options begin with make none of them alike.
+    names = {name.lstrip("-"): name for name in known}
+    near = difflib.get_close_matches(word.lstrip("-"), list(names), 1, ALIKE)
+    return names[near[0]] if near else None
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

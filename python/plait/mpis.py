@@ -186,6 +186,12 @@ class Mpich(Mpi):
     files = r"hydra_hwloc_xmlfile_\w{6}"
     segments = r"mpich_shm_[0-9a-f]+_\d+|mpich_shar_tmp\w{6}|ucx_shm_posix_[0-9a-f]+"
 
+    def compiler(self, language: str, arguments: list[str], show: bool = False) -> list[str]:
+        # 5.0.2: its mpicc puts its folders into the compiler's line without quotes.
+        if arguments and self.folder and any(map(str.isspace, str(self.folder))):
+            raise MpiError(f"MPICH's mpicc cannot work in a folder with a space ({self.folder}): move the checkout, or take --mpi openmpi")
+        return super().compiler(language, arguments, show)
+
     def cause(self, said: str) -> Cause | None:
         # 5.0.2, in one run of ten, names a process that wrote to its launcher when that had begun to end the job (signal 13), and
         # no ranks. What -print-all-exitcodes adds has all processes in the order of their ranks, as wait() gives them.

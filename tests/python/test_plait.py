@@ -220,6 +220,7 @@ def test_mistakes_get_one_clear_line(built, words, text):
         (["run", "--bogus", "true"], "there is no option '--bogus'"),
         (["run", "--procesess=3", "true"], "there is no option '--procesess'; did you mean --processes?"),
         (["run", "-n", "many", "true"], "invalid value for '-n'"),
+        (["bench", "--bogus"], "there is no option '--bogus'\n"),
         (["bench", "--qick"], "there is no option '--qick'; did you mean --quick?"),
         (["bench", "--repetitions", "0"], "invalid value for '--repetitions'"),
         (["bench", "nothing-of-the-kind"], "there is no benchmark 'nothing-of-the-kind' (plait bench --list"),
@@ -234,6 +235,11 @@ def test_mistakes_get_one_clear_line(built, words, text):
 def test_wrong_words_get_one_clear_line(words, text):
     done = plait(*words, status=2, cwd=ROOT)
     assert text in done.stderr and done.stderr.count("\n") == 1 and done.stdout == "", done.stderr
+
+
+def test_mpich_says_that_a_folder_with_a_space_is_not_for_it():
+    with pytest.raises(mpis.MpiError, match="move the checkout, or take --mpi openmpi"):
+        mpis.Mpich("mpich", Path("/home/a user/.mpi/mpich")).compiler("c", ["ring.c"])
 
 
 def test_version_of_plait_and_of_libplait():
