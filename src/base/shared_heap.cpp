@@ -249,7 +249,7 @@ void SharedHeap::empty_some() noexcept {
       arena = each.get();
       if (run.pages > 0) break;
     }
-    if (run.pages == 0) break;
+    if (!arena || run.pages == 0) break;
     guard.unlock();
     gone.reset();
     const bool emptied = madvise(arena->at(run.begin), run.pages * page(), MADV_REMOVE) == 0;

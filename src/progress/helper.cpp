@@ -199,10 +199,10 @@ class Helper {
   }
 
   EventCount wake_;
+  std::array<Count, 16> counts_;
   std::recursive_mutex lock_;  // over the two below; recursive, for rounds call the program, which may stop them
   std::thread thread_;
   std::vector<Watch> watches_;
-  std::array<Count, 16> counts_;
   std::atomic<bool> running_{false}, watching_{false}, ending_{false};
 };
 
