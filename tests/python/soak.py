@@ -74,7 +74,7 @@ def partitioned(hosts):
 
 def completions(hosts):
     chosen = seed()
-    env = [f"PLAIT_SEED={chosen}"]
+    env = [f"PLAIT_SEED={chosen}", "GTEST_COLOR=no"]  # Open MPI gives programs a terminal
     launched(r"\[  PASSED  \] (\d+) test", "mpi_grequest", "--gtest_filter=Random.*", processes=1, hosts=1, env=env)
     return 20_000  # calls, tests/mpi/random_test.cpp
 
