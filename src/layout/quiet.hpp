@@ -10,6 +10,8 @@ namespace plait::layout {
 
 /// Made by the first who asks. By threads that hold the lock around the MPI. Throws MPIError.
 [[nodiscard]] MPI_Comm quiet();
+/// At the end of the MPI, when the program's own callbacks have run: these may still need it.
+void free_quiet() noexcept;
 /// Held in each collective call on it, since MPI allows one at a time. The program's own calls on MPI_COMM_SELF do not meet these.
 extern std::mutex quiet_calls;
 

@@ -71,8 +71,8 @@ int number_of(Handle h) noexcept {
   return HandleBits<Handle>::number(h);
 }
 
-/// MPIX_Request_is_complete, which moves nothing. As a test, it starts what waits start: else that would be complete before its time,
-/// or never.
+/// MPIX_Request_is_complete. It moves no message. Like a test, it starts an inactive finepoints receive: a program that only asks would
+/// never see that one complete.
 inline int is_complete(MPI_Request h) noexcept {
   Request& r = *ours(h);
   const auto ask = [&] {

@@ -10,6 +10,7 @@
 #include "base/fatal.hpp"
 #include "base/settings.hpp"
 #include "lane/endpoint.hpp"
+#include "layout/quiet.hpp"
 #include "mpi/quirks.hpp"
 #include "p2p/world.hpp"
 #include "partitioned/request.hpp"
@@ -128,6 +129,7 @@ int finish_last() noexcept {
   int key = MPI_KEYVAL_INVALID;
   const auto end = [](MPI_Comm, int, void*, void*) {
     finish();
+    layout::free_quiet();
     report_lanes();
     return MPI_SUCCESS;
   };
