@@ -27,16 +27,14 @@ class Work final : public Source {
 
   /// Pending from now on. `round` is what try_progress() does, by one thread at a time.
   void begin(std::function<bool()> round) {
-    round_ = std::move(round);
+    set_round(std::move(round));
     rounds = 0;
     flushes = 0;
     pending_.store(true, std::memory_order_release);
   }
   void end() {
     pending_.store(false, std::memory_order_release);
-    while (busy_.exchange(true, std::memory_order_acquire)) relax();  // a round of another thread
-    round_ = nullptr;
-    busy_.store(false, std::memory_order_release);
+    set_round(nullptr);
   }
 
   [[nodiscard]] bool pending() const noexcept override { return pending_.load(std::memory_order_acquire); }
@@ -53,6 +51,13 @@ class Work final : public Source {
 
  private:
   Work() = default;
+
+  /// A thread that saw the work pending before it ended may make a round still, even after the next has begun.
+  void set_round(std::function<bool()> round) {
+    while (busy_.exchange(true, std::memory_order_acquire)) relax();
+    round_ = std::move(round);
+    busy_.store(false, std::memory_order_release);
+  }
 
   std::function<bool()> round_;
   std::atomic<bool> pending_{false}, busy_{false};
