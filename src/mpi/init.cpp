@@ -2,6 +2,8 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -73,14 +75,23 @@ MPI_Comm make_channel() noexcept {
 /// Where MPI_Finalize waits: nothing notifies it.
 class Nowhere final : public progress::Waiter {};
 
-/// Messages that are complete for the program still have to arrive, as long as anybody receives: until all processes have
-/// come here with nothing left to send.
+/// Plait's messages, over all processes: sent and received.
+using Sums = std::array<std::int64_t, 2>;
+
+Sums count_messages() noexcept {
+  const transport::Traffic packets = transport::packet_traffic();
+  const transport::Traffic control = partitioned::traffic();
+  return {packets.sent + control.sent, packets.received + control.received};
+}
+
+/// Messages that are complete for the program still have to arrive, as long as anybody receives, and so have those that answer them: until
+/// all processes have come here and nothing is under way. Their counts are not of one moment. But where no more was sent than was
+/// received, and this is the same when all have counted once more, then nothing was under way in between; and who has nothing to send
+/// and gets nothing sends nothing. (Mattern, Algorithms for distributed termination detection, 1987: the four counter method.)
 void finish() noexcept {
   progress::stop_helper();
   const MPI_Comm world = p2p::world();
   if (world == MPI_COMM_NULL) return;
-  const transport::Network* const network = transport::network();
-  const bool used = network || partitioned::used();
   const auto round = [] {
     const bool driven = transport::drive_network();
     const bool moved = progress::drive();
@@ -88,29 +99,25 @@ void finish() noexcept {
   };
   const auto nothing = [] {};
   Nowhere nowhere;
-  progress::wait_until(
-      nowhere, progress::kForRequests, round, [&] { return transport::packets_in_line.load(std::memory_order_relaxed) == 0; }, nothing);
-  MPI_Request all = MPI_REQUEST_NULL;
-  {
-    const MpiLock lock;
-    if (PMPI_Ibarrier(world, &all) != MPI_SUCCESS) return;
+  const auto all_sent = [] { return transport::packets_in_line.load(std::memory_order_relaxed) == 0 && !partitioned::has_unsent(); };
+  Sums before{-1, -1};
+  for (bool over = false; !over;) {
+    progress::wait_until(nowhere, progress::kForRequests, round, all_sent, nothing);
+    Sums sums = count_messages();
+    MPI_Request summing = MPI_REQUEST_NULL;
+    {
+      const MpiLock lock;
+      if (PMPI_Iallreduce(MPI_IN_PLACE, sums.data(), sums.size(), MPI_INT64_T, MPI_SUM, world, &summing) != MPI_SUCCESS) return;
+    }
+    const auto all_here = [&] {
+      const MpiLock lock;
+      int done = 0;
+      return PMPI_Test(&summing, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done != 0;
+    };
+    progress::wait_until(nowhere, progress::kForRequests, round, all_here, nothing);
+    over = sums[0] == sums[1] && (sums[0] == 0 || sums == before);
+    before = sums;
   }
-  const auto all_here = [&] {
-    const MpiLock lock;
-    int done = 0;
-    return PMPI_Test(&all, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done != 0;
-  };
-  progress::wait_until(nowhere, progress::kForRequests, round, all_here, nothing);
-  // Packets that nobody waits for may have been overtaken by the barrier. Some MPIs complain of those left.
-  constexpr int kQuietRounds = 200;
-  int quiet = used ? 0 : kQuietRounds;
-  const auto quiet_for_long = [&] { return ++quiet > kQuietRounds; };
-  const auto counted = [&] {
-    const bool moved = round();
-    if (moved) quiet = 0;
-    return moved;
-  };
-  progress::wait_until(nowhere, progress::kForRequests, counted, quiet_for_long, nothing);
   partitioned::close();
   p2p::close_world();
 }

@@ -209,12 +209,18 @@ void Engine::end(Offer& offer) {
 
 // ---- control messages
 
+transport::Traffic Engine::traffic() noexcept {
+  const std::lock_guard guard(lock_);
+  return traffic_;
+}
+
 /// To be sent by the next exchange.
 void Engine::send(const ControlMessage& message, int to) {
   if (to == process_) {
     take(message);
   } else {
     unsent_.push_back({MPI_REQUEST_NULL, std::make_unique<ControlMessage>(message), to});
+    ++traffic_.sent;
     has_unsent_.store(true, std::memory_order_relaxed);
   }
 }
@@ -228,7 +234,10 @@ bool Engine::exchange_messages() {
 
 bool Engine::exchange_in_node() {
   bool moved = false;
-  for (ControlMessage message; control_.take(message); moved = true) take(message);
+  for (ControlMessage message; control_.take(message); moved = true) {
+    ++traffic_.received;
+    take(message);
+  }
   std::vector<int> full;  // what goes to one process stays in order
   const auto sent = std::erase_if(unsent_, [&](const Sent& s) {
     if (!control_.reaches(s.to) || std::ranges::find(full, s.to) != full.end()) return false;
@@ -255,6 +264,7 @@ bool Engine::exchange_by_mpi() {
     if (!flag) break;
     must_work(PMPI_Mrecv(&messages.emplace_back(), static_cast<int>(sizeof(ControlMessage)), MPI_BYTE, &message, MPI_STATUS_IGNORE));
   }
+  traffic_.received += static_cast<std::int64_t>(messages.size());
   for (const ControlMessage& message : messages) take(message);
   const auto sent = std::erase_if(unsent_, [&](Sent& s) {
     if (control_.reaches(s.to)) return false;

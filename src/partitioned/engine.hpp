@@ -18,6 +18,7 @@
 #include "partitioned/control_channel.hpp"
 #include "partitioned/receiver.hpp"
 #include "partitioned/sender.hpp"
+#include "transport/packets.hpp"
 
 namespace plait::partitioned {
 
@@ -46,6 +47,8 @@ class Engine {
   bool try_progress() noexcept;
   /// Are there control messages that wait for room, or for the MPI? A hint.
   [[nodiscard]] bool has_unsent() const noexcept { return has_unsent_.load(std::memory_order_relaxed); }
+  /// Control messages. Taking one and what is sent because of it are counted together.
+  [[nodiscard]] transport::Traffic traffic() noexcept;
   /// Has anything been made that may have to move?
   [[nodiscard]] bool used() const noexcept { return used_.load(std::memory_order_relaxed); }
 
@@ -90,6 +93,7 @@ class Engine {
   std::map<Key, std::deque<Receiver*>> waiting_;
   std::map<Key, std::deque<std::unique_ptr<Offer>>> offers_;
   std::vector<Sent> unsent_, sent_;
+  transport::Traffic traffic_;
   std::vector<std::unique_ptr<NetReceiver>> ended_;  ///< whose receives the next exchange cancels; then their tags are free
   int next_tag_ = 0;
   std::map<std::uint32_t, std::vector<int>> free_tags_;  ///< by how many follow each other

@@ -290,8 +290,10 @@ void open(MPI_Comm comm, bool serialized) noexcept {
   if (comm != MPI_COMM_NULL) Engine::get().open(comm, serialized);
 }
 
-bool used() noexcept { return Engine::get().used(); }
-bool move_all() noexcept { return used() && Engine::get().try_progress(); }
+bool move_all() noexcept {
+  const bool moved = Engine::get().used() && Engine::get().try_progress();
+  return Engine::get().exchange() || moved;
+}
 
 bool serves(MPI_Comm comm, int rank) {
   if (!Engine::get().is_open() || !id_of(comm)) return false;
@@ -302,6 +304,8 @@ bool serves(MPI_Comm comm, int rank) {
   return process != MPI_UNDEFINED;
 }
 
+bool has_unsent() noexcept { return Engine::get().has_unsent(); }
+transport::Traffic traffic() noexcept { return Engine::get().traffic(); }
 void close() noexcept { Engine::get().close(); }
 
 bool is_partitioned(const Request& r) noexcept { return r.kind == &kPartitioned; }

@@ -7,15 +7,18 @@
 #include <cstdint>
 
 #include "lane/request.hpp"
+#include "transport/packets.hpp"
 
 namespace plait::partitioned {
 
 /// When the MPI has been initialized: `comm` is a duplicate of MPI_COMM_WORLD for this alone, or MPI_COMM_NULL.
 void open(MPI_Comm comm, bool serialized) noexcept;
-/// Has there ever been a request?
-[[nodiscard]] bool used() noexcept;
-/// One round of all there is; true if something moved.
+/// One round of all there is, and of control messages that nothing here waits for; true if something moved.
 bool move_all() noexcept;
+/// Are there control messages that wait for room?
+[[nodiscard]] bool has_unsent() noexcept;
+/// Control messages, sent or about to be.
+[[nodiscard]] transport::Traffic traffic() noexcept;
 void close() noexcept;
 
 /// What the initializing calls are given.

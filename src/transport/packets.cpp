@@ -133,6 +133,7 @@ class Channel {
   }
   void nudge() noexcept;
   void flush() noexcept;
+  [[nodiscard]] Traffic traffic() noexcept;
   void close() noexcept;
 
  private:
@@ -176,6 +177,7 @@ class Channel {
   int next_tag_ = kFirstPayloadTag;
   std::vector<Coming> coming_;
   std::vector<Awaited> awaited_;
+  Traffic traffic_;
   unsigned rounds_ = 0;
   std::map<std::int32_t, In> in_;
 };
@@ -379,6 +381,7 @@ bool Channel::send_lines(int most_under_way) {
       std::memcpy(next->bytes, &head, sizeof head);
       MPI_Request request = MPI_REQUEST_NULL;
       must_work(PMPI_Isend(next->bytes, static_cast<int>(next->used), MPI_BYTE, out->process, kPacketTag, comm_, &request));
+      ++traffic_.sent;
       ++out->under_way;
       unfinished_.fetch_add(1, std::memory_order_relaxed);
       sent_.push_back({request, out, std::move(packet)});
@@ -498,6 +501,7 @@ bool Channel::receive_packets() {
 /// Packets of a process are read in the order in which they were sent; the MPI keeps it in matching, but large ones may be
 /// here later than those that follow.
 void Channel::take(std::unique_ptr<Packet> packet) {
+  ++traffic_.received;
   Head head;
   std::memcpy(&head, packet->bytes, sizeof head);
   In& in = in_[head.process];
@@ -521,6 +525,11 @@ void Channel::read(const Packet& packet) const {
     sink_.record(record, packet.bytes + at);
     at += aligned(record.bytes);
   }
+}
+
+Traffic Channel::traffic() noexcept {
+  const std::lock_guard guard(driving_);
+  return traffic_;
 }
 
 void Channel::close() noexcept {
@@ -584,6 +593,15 @@ class Packets final : public Network {
   void nudge() noexcept override {
     for (const auto& c : channels_) c->nudge();
   }
+  [[nodiscard]] Traffic traffic() noexcept {
+    Traffic all;
+    for (const auto& c : channels_) {
+      const Traffic one = c->traffic();
+      all.sent += one.sent;
+      all.received += one.received;
+    }
+    return all;
+  }
   void close() noexcept {
     for (const auto& c : channels_) c->close();
   }
@@ -640,6 +658,11 @@ void open_packets(const std::vector<MPI_Comm>& channels, const Sink& sink, bool 
   auto* const made = new Packets(channels, sink);
   network_in_use.store(made, std::memory_order_release);
   progress::add_source(*made, true);
+}
+
+Traffic packet_traffic() noexcept {
+  Network* const n = network();
+  return n ? static_cast<Packets*>(n)->traffic() : Traffic{};
 }
 
 void close_packets() noexcept {

@@ -18,6 +18,13 @@ void open_packets(const std::vector<MPI_Comm>& channels, const Sink& sink, bool 
 /// Ends the network, before the MPI is finalized and when all processes have got here: nothing is sent or received any more.
 void close_packets() noexcept;
 
+/// Messages of plait's own that this process has sent and received, counted where both sides do so.
+struct Traffic {
+  std::int64_t sent = 0, received = 0;
+};
+/// Packets of the network. They are counted by one thread at a time.
+[[nodiscard]] Traffic packet_traffic() noexcept;
+
 /// Is there an MPI_COMM_WORLD? With sessions alone there is none, and Open MPI 5.0.11 crashes where it is asked for anything of it.
 [[nodiscard]] inline bool world_exists() noexcept {
   int initialized = 0;

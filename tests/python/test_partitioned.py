@@ -58,6 +58,14 @@ def test_communicators_of_all_makes_are_told_apart(hosts):
     assert done.stdout == "messages on communicators of all makes: right\n"
 
 
+@pytest.mark.parametrize("receives", [0, 1])
+def test_nothing_is_left_of_requests_that_sent_nothing(receives, hosts):
+    """2 x 1; 4 x 1 on 4 nodes"""
+    done = run("partitioned_left", receives, hosts=hosts)
+    assert done.stdout == "nothing was left\n"
+    assert done.stderr == ""
+
+
 def test_memory_that_can_be_mapped(hosts):
     """2 x 1; 4 x 1 on 4 nodes"""
     done = run("alloc_mem", hosts=hosts)
