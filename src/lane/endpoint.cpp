@@ -1,5 +1,7 @@
 #include "lane/endpoint.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <new>
 
@@ -29,25 +31,58 @@ constexpr Address unkey(std::uint64_t key) noexcept { return {static_cast<std::i
 
 }  // namespace
 
-// ---- making
+// ---- its threads
+
+bool Endpoint::visit() noexcept {
+  const Use seen = use();
+  if (seen == Use::shared ? !mutex_.try_lock() : !guard_.visit()) return false;
+  if (use() == seen || (use() != Use::shared && seen != Use::shared)) [[likely]]
+    return true;
+  // It was changed before this thread came in, by the other way in. The next time will do.
+  seen == Use::shared ? mutex_.unlock() : guard_.leave();
+  return false;
+}
+
+void Endpoint::leave() noexcept { use() == Use::shared ? mutex_.unlock() : guard_.leave(); }
+
+void Endpoint::set_use(Use wanted) noexcept {
+  const std::lock_guard lock(mutex_);  // against those who are inside by the mutex,
+  if (wanted == Use::shared && use() == Use::shared) return;
+  while (!guard_.visit()) sched_yield();  // and by the guard
+  use_.store(wanted, std::memory_order_relaxed);
+  // Under Use::shared the owner stays: a thread that believes it to be Use::biased still must not become another.
+  if (wanted != Use::shared) owner_.store(nullptr, std::memory_order_relaxed);
+  guard_.leave();
+}
+
+void Endpoint::lock_as_another() noexcept {
+  if (use() == Use::biased) {
+    // relaxed: whose it is orders nothing; the guard does.
+    const void* owner = nullptr;
+    if (owner_.compare_exchange_strong(owner, __builtin_thread_pointer(), std::memory_order_relaxed)) {
+      guard_.lock();
+      if (use() == Use::biased) return;
+      guard_.unlock();
+    } else if (owner != __builtin_thread_pointer()) {
+      set_use(Use::shared);
+    }
+  }
+  mutex_.lock();
+}
 
 bool Endpoint::try_progress() noexcept {
   // relaxed: a hint. An owner that has come and gone since the last look moves its messages itself, and a visit would cost it a
   // barrier in all threads.
-  const std::uint32_t uses = guard.uses();
-  if (!shared && seen_uses_.exchange(uses, std::memory_order_relaxed) != uses) return false;
-  if (shared ? !mutex.try_lock() : !guard.visit()) return false;
+  const std::uint32_t uses = guard_.uses();
+  if (use() != Use::shared && seen_uses_.exchange(uses, std::memory_order_relaxed) != uses) return false;
+  if (!visit()) return false;
   const bool moved = progress();
-  if (shared) {
-    mutex.unlock();
-  } else {
-    guard.leave();
-  }
+  leave();
   if (moved) memory_->event.notify();  // what moved may be what its thread has begun to wait for
   return moved;
 }
 
-Endpoint::Endpoint() {
+Endpoint::Endpoint(Use use) : use_(use) {
   Node& node = Node::get();
   const Region::Place place = node.region().take(sizeof(transport::EndpointMemory));
   memory_ = new (place.memory) transport::EndpointMemory{};
@@ -389,7 +424,6 @@ void Endpoint::drop_memory(Operation& operation) noexcept {
   operation.memory.layout.reset();
 }
 
-void EndpointGuard::lock_shared() noexcept { endpoint_.mutex.lock(); }
-void EndpointGuard::unlock_shared() noexcept { endpoint_.mutex.unlock(); }
+void EndpointGuard::unlock_shared() noexcept { endpoint_.mutex_.unlock(); }
 
 }  // namespace plait::lane

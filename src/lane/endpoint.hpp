@@ -1,8 +1,8 @@
 // An endpoint: a serial context that sends and receives. Its lanes, its matching, and the work that moves its messages.
 //
-// One thread at a time uses an endpoint, in an EndpointGuard; where several share it, a EndpointGuard takes a lock. Others only visit it,
-// to move what is pending while its thread is elsewhere. What they touch without that is atomic: its inbox, and what lies in shared memory
-// (transport/ring.hpp).
+// One thread at a time uses an endpoint, in an EndpointGuard; where several share it (Use), the EndpointGuard takes a lock. Others only
+// visit it, to move what is pending while its thread is elsewhere. What they touch without that is atomic: its inbox, and what lies in
+// shared memory (transport/ring.hpp).
 #pragma once
 
 #include <atomic>
@@ -60,7 +60,7 @@ struct Arrival {
 
 class Endpoint {
  public:
-  Endpoint();
+  explicit Endpoint(Use use);
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
 
@@ -156,14 +156,23 @@ class Endpoint {
   /// Communicators at it, also those that are freed and have operations left. While there are any it has no other user.
   std::atomic<int> contexts{0};
 
-  /// For endpoints that several threads share; others do not lock.
-  bool shared = false;
-  std::mutex mutex;
-  BiasedLock guard;
+  [[nodiscard]] Use use() const noexcept { return use_.load(std::memory_order_relaxed); }
+  /// From Use::biased to Use::shared; or for another user, where it has none now.
+  void set_use(Use use) noexcept;
+
   /// The thread that is inside; to catch two in a debug build.
   std::atomic<const void*> user{nullptr};
 
  private:
+  friend class EndpointGuard;
+
+  /// Is this thread its usual one? A thread is told by its control block.
+  [[nodiscard]] bool is_owner() const noexcept { return owner_.load(std::memory_order_relaxed) == __builtin_thread_pointer(); }
+  void lock_as_another() noexcept;
+  /// Enters it as a visitor, whatever its use; false if another thread is inside.
+  [[nodiscard]] bool visit() noexcept;
+  void leave() noexcept;
+
   void adopt_lanes() noexcept;
   /// Called before a lane is made, so that listing it needs no memory later.
   void reserve_sending();
@@ -235,6 +244,13 @@ class Endpoint {
   void end_rts(Operation& send) noexcept;
   [[nodiscard]] bool work() noexcept;
 
+  // Under Use::serial and Use::biased its thread takes the guard, which costs it next to nothing; under Use::shared all take the mutex.
+  // Only a visitor changes use_, and holds the mutex too, so that it does not change while anybody is inside.
+  std::atomic<Use> use_;
+  std::atomic<const void*> owner_{nullptr};  ///< under Use::biased the thread that came first; null: none has
+  BiasedLock guard_;
+  std::mutex mutex_;
+
   transport::EndpointMemory* memory_;
   Address address_;
   std::vector<std::unique_ptr<LaneIn>> in_;
@@ -272,21 +288,29 @@ class Endpoint {
 class EndpointGuard {
  public:
   [[gnu::always_inline]] explicit EndpointGuard(Endpoint& endpoint) noexcept : endpoint_(endpoint) {
-    if (endpoint.shared) [[unlikely]] {
-      lock_shared();
+    const Use use = endpoint.use();
+    if (use == Use::serial) [[likely]] {
+#ifndef NDEBUG
+      catch_second();
+#endif
+      endpoint.guard_.lock();
       return;
     }
-#ifndef NDEBUG
-    catch_second();
-#endif
-    endpoint.guard.lock();
+    if (use == Use::biased && endpoint.is_owner()) {
+      endpoint.guard_.lock();
+      // relaxed: a visitor's word is seen by whoever took the guard after it.
+      if (endpoint.use() == Use::biased) [[likely]]
+        return;
+      endpoint.guard_.unlock();
+    }
+    endpoint.lock_as_another();
   }
   [[gnu::always_inline]] ~EndpointGuard() {
-    if (endpoint_.shared) [[unlikely]] {
+    if (endpoint_.use() == Use::shared) [[unlikely]] {
       unlock_shared();
       return;
     }
-    endpoint_.guard.unlock();
+    endpoint_.guard_.unlock();
 #ifndef NDEBUG
     endpoint_.user.store(nullptr, std::memory_order_relaxed);
 #endif
@@ -295,7 +319,6 @@ class EndpointGuard {
   EndpointGuard& operator=(const EndpointGuard&) = delete;
 
  private:
-  [[gnu::noinline]] void lock_shared() noexcept;
   [[gnu::noinline]] void unlock_shared() noexcept;
 
   Endpoint& endpoint_;

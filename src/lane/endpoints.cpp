@@ -71,7 +71,7 @@ void list_endpoint(Endpoint& endpoint) {
   }
 }
 
-Endpoint& take_endpoint() {
+Endpoint& take_endpoint(Use use) {
   event_count_begin();
   Pool& p = pool();
   const std::lock_guard guard(p.lock);
@@ -81,10 +81,11 @@ Endpoint& take_endpoint() {
     if (endpoint.contexts.load(std::memory_order_acquire) != 0) continue;
     p.unused.erase(at);
     ++p.in_use;
+    if (endpoint.use() != use || use == Use::biased) endpoint.set_use(use);
     return endpoint;
   }
   p.unused.reserve(p.in_use + p.unused.size() + 1);  // so that giving it back needs no memory
-  auto* const made = new Endpoint;
+  auto* const made = new Endpoint(use);
   ++p.in_use;
   return *made;
 }
@@ -105,8 +106,7 @@ std::size_t endpoints_in_use() noexcept {
 Endpoint& shared_endpoint() {
   static Endpoint& endpoint = []() -> Endpoint& {
     event_count_begin();
-    auto& made = *new Endpoint;
-    made.shared = true;
+    auto& made = *new Endpoint(Use::shared);
     shared_one.store(&made, std::memory_order_release);
     return made;
   }();

@@ -4,13 +4,18 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 
 namespace plait::lane {
+
+/// Which threads use an endpoint. serial: one at a time, which is the program's promise. biased: any, in most cases the same one.
+/// shared: any; a biased one becomes so at the first call of a second thread.
+enum class Use : std::uint8_t { serial, biased, shared };
 
 class Endpoint;
 
 /// One for a new user. Throws std::bad_alloc, std::system_error.
-[[nodiscard]] Endpoint& take_endpoint();
+[[nodiscard]] Endpoint& take_endpoint(Use use);
 /// Its user has gone. While contexts are left at it nobody else gets it.
 void give_endpoint(Endpoint& endpoint) noexcept;
 /// How many have a user.

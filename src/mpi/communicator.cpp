@@ -50,7 +50,8 @@ int release(MPI_Comm* comm, int (*native)(MPI_Comm*), const char* call = __built
     };
     return on(*comm, body, call);
   }
-  if (c) p2p::destroy_communicator(*c);
+  // These two are not freed, as the MPI will say.
+  if (c && *comm != MPI_COMM_WORLD && *comm != MPI_COMM_SELF) p2p::destroy_communicator(*c);
   return blocking([&] { return native(comm); });
 }
 
@@ -60,6 +61,7 @@ int release(MPI_Comm* comm, int (*native)(MPI_Comm*), const char* call = __built
 #pragma GCC visibility push(default)
 
 using plait::mpi::blocking;
+using plait::mpi::carrying;
 using plait::mpi::gated;
 using plait::mpi::handle_of;
 using plait::mpi::on;
@@ -96,14 +98,14 @@ extern "C" int MPI_Comm_compare(MPI_Comm one, MPI_Comm other, int* result) {
 
 extern "C" int MPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
   Communicator* const c = find_communicator(comm);
-  if (!c) return blocking([&] { return PMPI_Comm_dup(comm, newcomm); });
+  if (!c || c->ordinary) return carrying(newcomm, [&] { return blocking([&] { return PMPI_Comm_dup(comm, newcomm); }); });
   const Call call{"MPI_Comm_dup", PLAIT_CALLER};
   return on(comm, [&] { plait::mpi::duplicate(*c, newcomm, call); });
 }
 
 extern "C" int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
   Communicator* const c = find_communicator(comm);
-  if (!c) return blocking([&] { return PMPI_Comm_dup_with_info(comm, info, newcomm); });
+  if (!c || c->ordinary) return carrying(newcomm, [&] { return blocking([&] { return PMPI_Comm_dup_with_info(comm, info, newcomm); }); });
   const Call call{"MPI_Comm_dup_with_info", PLAIT_CALLER};
   return on(comm, [&] {
     plait::mpi::duplicate(*c, newcomm, call);

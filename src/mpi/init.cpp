@@ -14,6 +14,7 @@
 #include "lane/endpoint.hpp"
 #include "layout/quiet.hpp"
 #include "mpi/quirks.hpp"
+#include "p2p/carried.hpp"
 #include "p2p/world.hpp"
 #include "partitioned/request.hpp"
 #include "progress/cores.hpp"
@@ -172,6 +173,7 @@ int initialize(int* argc, char*** argv, int required, int* provided) noexcept {
                                                            : Pollers::none,
                          world);
   p2p::set_world(std::move(worlds), serialized);
+  if (settings::text(Id::communicators) == "all") p2p::carry_all(granted == MPI_THREAD_MULTIPLE);
   return MPI_SUCCESS;
 }
 

@@ -1,34 +1,46 @@
-// Calls that make ordinary communicators. Each gets an id by which its members know it: partitioned/communicator_id.hpp.
+// Calls that make ordinary communicators. Each gets an id by which its members know it (partitioned/communicator_id.hpp), and is carried
+// where the program wants that of all (p2p/carried.hpp).
 #pragma once
 
 #include <mpi.h>
 
 #include "mpi/native.hpp"
+#include "p2p/carried.hpp"
 #include "partitioned/communicator_id.hpp"
 
 namespace plait::mpi {
 
+/// `call` makes a communicator at this place.
+template <class Call>
+int carrying(MPI_Comm* made, Call call) noexcept {
+  const int error = call();
+  if (error == MPI_SUCCESS) p2p::carry(*made);
+  return error;
+}
+
 /// `name`: gives what was made its id. It asks the MPI, so it is a part of the call.
 template <class Call, class Name>
-int making(Call call, Name name) noexcept {
-  const partitioned::NoDuplicate guard;
-  return blocking([&] {
-    const int error = call();
-    if (error == MPI_SUCCESS) name();
-    return error;
+int making(MPI_Comm* made, Call call, Name name) noexcept {
+  return carrying(made, [&] {
+    const partitioned::NoDuplicate guard;
+    return blocking([&] {
+      const int error = call();
+      if (error == MPI_SUCCESS) name();
+      return error;
+    });
   });
 }
 
 /// Collective over `parent`.
 template <class Call>
 int naming_child(MPI_Comm parent, MPI_Comm* made, Call call) noexcept {
-  return making(call, [&] { partitioned::identify_child(parent, *made); });
+  return making(made, call, [&] { partitioned::identify_child(parent, *made); });
 }
 
 /// Collective over the new communicator's members alone. All name the same `parent`, or none.
 template <class Call>
 int naming_apart(MPI_Comm parent, int tag, MPI_Comm* made, Call call) noexcept {
-  return making(call, [&] { partitioned::identify_apart(parent, *made, tag); });
+  return making(made, call, [&] { partitioned::identify_apart(parent, *made, tag); });
 }
 
 }  // namespace plait::mpi

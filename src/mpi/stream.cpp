@@ -8,6 +8,7 @@
 #include "mpi/error.hpp"
 #include "mpi/native.hpp"
 #include "mpi/threads.hpp"
+#include "p2p/carried.hpp"
 #include "p2p/message.hpp"
 #include "plait/mpix.h"
 #include "progress/helper.hpp"
@@ -48,7 +49,7 @@ Stream& stream_of(MPIX_Stream handle) {
 /// A stream communicator; calls that name streams need one.
 Communicator& with_streams(MPI_Comm comm) {
   Communicator* const c = p2p::find_communicator(comm);
-  require(c, MPI_ERR_COMM);
+  require(c && !c->ordinary, MPI_ERR_COMM);
   return *c;
 }
 
@@ -57,6 +58,7 @@ void create(MPI_Comm comm, std::span<const int> streams, bool multiplex, MPI_Com
   require(!threads(comm), MPI_ERR_COMM);
   try {
     *newcomm = stream::create_communicator(comm, streams, multiplex);
+    if (!p2p::find_communicator(*newcomm)) p2p::carry(*newcomm);
   } catch (const std::system_error&) {
     throw MPIError{MPI_ERR_UNSUPPORTED_OPERATION, false};
   }

@@ -20,6 +20,7 @@ namespace plait::p2p {
 constinit std::atomic<int> communicators{0};
 constinit HandleTable<Communicator*> communicators_by_handle;
 constinit std::atomic<int> tag_limit{32767};
+constinit std::atomic<std::size_t> carried_endpoints{0};
 
 namespace {
 
@@ -91,7 +92,7 @@ std::vector<Card> exchange_cards(Communicator& c, const std::vector<int>& counts
   std::vector<Card> mine;
   mine.reserve(c.locals.size());
   const std::uint64_t node = node_hash();
-  const auto streams = static_cast<std::uint32_t>(lane::endpoints_in_use());
+  const auto streams = static_cast<std::uint32_t>(lane::endpoints_in_use() - carried_endpoints.load(std::memory_order_relaxed));
   for (const LocalEndpoint& l : c.locals) {
     mine.push_back({lane::Node::get().region().name(), l.endpoint->address().offset, node, l.context->id, streams});
   }
@@ -236,18 +237,29 @@ void detach(LocalEndpoint& l) noexcept {
   l.context = nullptr;
 }
 
-void discard(Communicator* c) noexcept {
-  for (LocalEndpoint& l : c->locals) {
+namespace {
+
+void detach_all(Communicator& c) noexcept {
+  for (LocalEndpoint& l : c.locals) {
     if (l.context) detach(l);
+    if (!c.ordinary) continue;
+    lane::give_endpoint(*l.endpoint);
+    carried_endpoints.fetch_sub(1, std::memory_order_relaxed);
   }
+}
+
+}  // namespace
+
+void discard(Communicator* c) noexcept {
+  detach_all(*c);
   const MpiLock lock;
-  if (c->handle != MPI_COMM_NULL) PMPI_Comm_free(&c->handle);
+  if (c->handle != MPI_COMM_NULL && !c->ordinary) PMPI_Comm_free(&c->handle);
   delete c;
 }
 
 void destroy_communicator(Communicator& c) noexcept {
   leave(c);
-  for (LocalEndpoint& l : c.locals) detach(l);
+  detach_all(c);
   delete &c;
 }
 

@@ -74,6 +74,7 @@ struct Communicator {
   int rank = 0;
   int size = 0;
   bool multiplex = false;
+  bool ordinary = false;  ///< carried.hpp: its endpoint goes with it, and the handle is not plait's
   std::shared_ptr<const Members> members;
   std::span<const std::uint32_t> first;  ///< of the members
   std::span<const Peer> peers;           ///< of the members
@@ -141,6 +142,9 @@ class HandlerOf {
 void detach(LocalEndpoint& local) noexcept;
 /// Both, of one that was made by new. Before the MPI frees it.
 void destroy_communicator(Communicator& communicator) noexcept;
+
+/// Endpoints of ordinary communicators in this process. relaxed: what else is counted is known to who asks.
+extern std::atomic<std::size_t> carried_endpoints;
 
 /// MPI_TAG_UB, known once there is a communicator. relaxed.
 extern std::atomic<int> tag_limit;

@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/mpi_lock.hpp"
+#include "p2p/carried.hpp"
 #include "p2p/hang.hpp"
 #include "p2p/status.hpp"
 
@@ -21,7 +22,7 @@ namespace {
 struct Making {
   Draft communicator = Draft(new Communicator);
   std::shared_ptr<Members> members;
-  std::vector<std::uint32_t> mine, all;  ///< numbers of contexts, by endpoint
+  std::vector<Ticket> mine, all;  ///< by endpoint
   std::vector<int> counts, places;
 };
 
@@ -43,6 +44,7 @@ void copy_shape(const Communicator& from, Making& making) {
   c.rank = from.rank;
   c.size = from.size;
   c.multiplex = from.multiplex;
+  c.ordinary = from.ordinary;
   making.members = std::make_shared<Members>(*from.members);
   c.set_members(making.members);
   c.locals.reserve(from.locals.size());
@@ -50,24 +52,28 @@ void copy_shape(const Communicator& from, Making& making) {
   for (const LocalEndpoint& original : from.locals) {
     LocalEndpoint& local = c.locals.emplace_back();
     local.stream = original.stream;
-    local.endpoint = original.endpoint;
+    local.endpoint = from.ordinary ? &take_carried_endpoint() : original.endpoint;
     local.number = original.number;
     local.lanes = Lanes(c.peers.size());
     local.context = &lane::make_context(*local.endpoint);
     local.context->rank_of = original.context->rank_of;
-    making.mine.push_back(local.context->id);
+    making.mine.push_back({local.endpoint->address().offset, local.context->id, 1});
   }
   making.all.resize(c.peers.size());
   for (int r = 0; r < c.size; ++r) {
-    making.counts.push_back(static_cast<int>(c.streams_of(r)));
-    making.places.push_back(static_cast<int>(c.first[static_cast<std::size_t>(r)]));
+    making.counts.push_back(static_cast<int>(c.streams_of(r) * sizeof(Ticket)));
+    making.places.push_back(static_cast<int>(c.first[static_cast<std::size_t>(r)] * sizeof(Ticket)));
   }
 }
 
 /// All is there: the program may know the communicator.
 void publish(Duplicating& d) noexcept {
   Communicator& c = *d.making->communicator;
-  for (std::size_t i = 0; i < d.making->all.size(); ++i) d.making->members->peers[i].context = d.making->all[i];
+  for (std::size_t i = 0; i < d.making->all.size(); ++i) {
+    Peer& peer = d.making->members->peers[i];
+    peer.address.offset = d.making->all[i].endpoint;
+    peer.context = d.making->all[i].context;
+  }
   for (const LocalEndpoint& l : c.locals) l.context->handle = to_bits(c.handle);
   try {
     enter(c);
@@ -152,8 +158,8 @@ Request& start_duplicate(const Communicator& original, const StartNative& start,
     const MpiLock lock;
     error = start(original.handle, &to.communicator->handle, &d->steps[0]);
     if (error == MPI_SUCCESS) {
-      error = PMPI_Iallgatherv(to.mine.data(), static_cast<int>(to.mine.size()), MPI_UINT32_T, to.all.data(), to.counts.data(),
-                               to.places.data(), MPI_UINT32_T, original.handle, &d->steps[1]);
+      error = PMPI_Iallgatherv(to.mine.data(), static_cast<int>(to.mine.size() * sizeof(Ticket)), MPI_BYTE, to.all.data(), to.counts.data(),
+                               to.places.data(), MPI_BYTE, original.handle, &d->steps[1]);
       if (error != MPI_SUCCESS) PMPI_Wait(&d->steps[0], MPI_STATUS_IGNORE);
     }
   }

@@ -40,7 +40,7 @@ Stream& create() {
   Stream& made = *stream;
   const auto at = a.streams.emplace(a.next, std::move(stream)).first;
   try {
-    made.endpoint = &lane::take_endpoint();
+    made.endpoint = &lane::take_endpoint(lane::Use::serial);
   } catch (...) {
     a.streams.erase(at);
     throw;

@@ -137,7 +137,7 @@ MPI_Comm create(MPI_Comm parent, int threads) {
   std::vector<p2p::Attachment> twice;
   endpoints.all.reserve(static_cast<std::size_t>(std::max(threads, 0)));
   for (int i = 0; i < threads; ++i) {
-    endpoints.all.push_back(&lane::take_endpoint());
+    endpoints.all.push_back(&lane::take_endpoint(lane::Use::serial));
     twice.insert(twice.end(), 2, {endpoints.all.back(), MPIX_STREAM_NULL});
   }
   // None: all processes see that one has failed.

@@ -9,7 +9,7 @@ namespace plait::lane {
 namespace {
 
 TEST(EndpointGuard, OneThreadAfterAnotherIsFine) {
-  Endpoint endpoint;
+  Endpoint endpoint(Use::serial);
   for (int i = 0; i < 3; ++i) {
     std::thread([&] { const EndpointGuard guard(endpoint); }).join();
     const EndpointGuard guard(endpoint);
@@ -19,7 +19,7 @@ TEST(EndpointGuard, OneThreadAfterAnotherIsFine) {
 TEST(EndpointGuardDeathTest, TwoThreadsAtOnceEndTheProgram) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto two = [] {
-    Endpoint endpoint;
+    Endpoint endpoint(Use::serial);
     const EndpointGuard guard(endpoint);
     std::thread([&] { const EndpointGuard second(endpoint); }).join();
   };

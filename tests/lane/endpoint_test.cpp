@@ -354,14 +354,12 @@ TEST(Endpoint, VisitorsDoNotDisturbItsThread) {  // 3 threads
   visitor.join();
 }
 
-TEST(Endpoint, SharedByThreads) {  // 4 threads, two at each endpoint
-  Party a(0);
-  Party b(1);
-  a.endpoint->shared = b.endpoint->shared = true;
+/// Two threads at each of two endpoints, and their tags.
+void exchange_by_two_each(Party& a, Party& b, std::uint32_t messages) {
   const Card to_a = a.card();
   const Card to_b = b.card();
-  const auto side = [](Party& here, std::uint32_t me, const Card& there, std::int32_t tag) {
-    for (std::uint32_t i = 0; i < 1000; ++i) {
+  const auto side = [messages](Party& here, std::uint32_t me, const Card& there, std::int32_t tag) {
+    for (std::uint32_t i = 0; i < messages; ++i) {
       const Bytes out = payload(me, i, kSizes[i % kSizes.size()]);
       Operation& sent = here.send(there, tag, contiguous(out));
       ASSERT_NO_FATAL_FAILURE(expect_message(here, 1 - me, i, tag, out.size()));
@@ -374,6 +372,50 @@ TEST(Endpoint, SharedByThreads) {  // 4 threads, two at each endpoint
     threads.emplace_back([&, tag] { side(b, 1, to_a, tag); });
   }
   for (std::thread& t : threads) t.join();
+}
+
+TEST(Endpoint, SharedByThreads) {  // 4 threads, two at each endpoint
+  Party a(0);
+  Party b(1);
+  a.endpoint->set_use(Use::shared);
+  b.endpoint->set_use(Use::shared);
+  exchange_by_two_each(a, b, 1000);
+}
+
+TEST(Endpoint, BiasedIsSharedFromTheSecondThreadOn) {  // 4 threads, two at each endpoint, and one that visits both
+  Party a(0);
+  Party b(1);
+  std::atomic<bool> over{false};
+  std::thread visitor([&] {
+    while (!over) static_cast<void>(a.endpoint->try_progress() || b.endpoint->try_progress());
+  });
+  for (int user = 0; user < 20; ++user) {  // the threads meet at another moment each time
+    a.endpoint->set_use(Use::biased);
+    b.endpoint->set_use(Use::biased);
+    exchange_by_two_each(a, b, 20);
+    EXPECT_EQ(a.endpoint->use(), Use::shared);
+    EXPECT_EQ(b.endpoint->use(), Use::shared);
+  }
+  over = true;
+  visitor.join();
+}
+
+TEST(Endpoint, BiasedStaysSoWithOneThread) {  // 2 threads, each at its endpoint
+  Party a(0);
+  Party b(1);
+  a.endpoint->set_use(Use::biased);
+  b.endpoint->set_use(Use::biased);
+  const Card to_b = b.card();
+  std::thread sender([&] {
+    for (std::uint32_t i = 0; i < 1000; ++i) {
+      const Bytes out = payload(0, i, kSizes[i % kSizes.size()]);
+      a.finish(a.send(to_b, 1, contiguous(out)));
+    }
+  });
+  for (std::uint32_t i = 0; i < 1000; ++i) ASSERT_NO_FATAL_FAILURE(expect_message(b, 0, i, 1, kSizes[i % kSizes.size()]));
+  sender.join();
+  EXPECT_EQ(a.endpoint->use(), Use::biased);
+  EXPECT_EQ(b.endpoint->use(), Use::biased);
 }
 
 TEST(Endpoint, AnySourceKeepsEachSendersOrder) {  // 4 threads

@@ -77,7 +77,7 @@ class Party {
  public:
   explicit Party(std::uint32_t number) : number_(number) {
     event_count_begin();
-    endpoint = new Endpoint;  // they stay
+    endpoint = new Endpoint(Use::serial);  // they stay
     context = &make_context(*endpoint);
   }
   ~Party() { free_context(); }
