@@ -156,11 +156,13 @@ Request& start_duplicate(const Communicator& original, const StartNative& start,
   int error = MPI_SUCCESS;
   {
     const MpiLock lock;
-    error = start(original.handle, &to.communicator->handle, &d->steps[0]);
+    // First the exchange: Open MPI 5.0.11 makes a duplicate in several steps, the later ones whenever those before end, and numbers all of
+    // them together with what is started on the communicator in between, which may be another order elsewhere.
+    error = PMPI_Iallgatherv(to.mine.data(), static_cast<int>(to.mine.size() * sizeof(Ticket)), MPI_BYTE, to.all.data(), to.counts.data(),
+                             to.places.data(), MPI_BYTE, original.handle, &d->steps[1]);
     if (error == MPI_SUCCESS) {
-      error = PMPI_Iallgatherv(to.mine.data(), static_cast<int>(to.mine.size() * sizeof(Ticket)), MPI_BYTE, to.all.data(), to.counts.data(),
-                               to.places.data(), MPI_BYTE, original.handle, &d->steps[1]);
-      if (error != MPI_SUCCESS) PMPI_Wait(&d->steps[0], MPI_STATUS_IGNORE);
+      error = start(original.handle, &to.communicator->handle, &d->steps[0]);
+      if (error != MPI_SUCCESS) PMPI_Wait(&d->steps[1], MPI_STATUS_IGNORE);
     }
   }
   if (error != MPI_SUCCESS) request::destroy(*d);
