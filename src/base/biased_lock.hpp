@@ -27,7 +27,7 @@ class BiasedLock {
       yield_to_visitor();
   }
   /// release: what the owner did, for the next visitor.
-  void unlock() noexcept { uses_.store(uses_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
+  [[gnu::always_inline]] void unlock() noexcept { uses_.store(uses_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
 
   /// Anybody else's; false if the owner or another visitor is inside.
   [[nodiscard]] bool visit() noexcept;
@@ -39,7 +39,7 @@ class BiasedLock {
 
  private:
   static constexpr bool is_inside(std::uint32_t uses) noexcept { return (uses & 1) != 0; }
-  static void owner_fence() noexcept {
+  [[gnu::always_inline]] static void owner_fence() noexcept {
     if (event_count_needs_fence) [[unlikely]]
       std::atomic_thread_fence(std::memory_order_seq_cst);
     std::atomic_signal_fence(std::memory_order_seq_cst);

@@ -42,7 +42,7 @@ class alignas(64) EventCount {
   void wait(Key key, std::chrono::nanoseconds longest) noexcept;
 
   /// After a release store that the sleepers should see. Any thread.
-  void notify() noexcept {
+  [[gnu::always_inline]] void notify() noexcept {
     if (event_count_needs_fence) [[unlikely]]
       std::atomic_thread_fence(std::memory_order_seq_cst);
     // The compiler must not move the load up; the processor's reordering is the sleeper's business, see above.

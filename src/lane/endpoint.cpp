@@ -55,15 +55,19 @@ void Endpoint::set_use(Use wanted) noexcept {
   guard_.leave();
 }
 
-void Endpoint::lock_as_another() noexcept {
-  if (use() == Use::biased) {
+void Endpoint::lock_for_threads() noexcept {
+  if (use() == Use::biased) [[likely]] {
     // relaxed: whose it is orders nothing; the guard does.
-    const void* owner = nullptr;
-    if (owner_.compare_exchange_strong(owner, __builtin_thread_pointer(), std::memory_order_relaxed)) {
+    const void* const me = __builtin_thread_pointer();
+    const void* owner = owner_.load(std::memory_order_relaxed);
+    if (!owner && owner_.compare_exchange_strong(owner, me, std::memory_order_relaxed)) owner = me;
+    if (owner == me) [[likely]] {
       guard_.lock();
-      if (use() == Use::biased) return;
+      // relaxed: a visitor's word is seen by whoever takes the guard after it.
+      if (use() == Use::biased) [[likely]]
+        return;
       guard_.unlock();
-    } else if (owner != __builtin_thread_pointer()) {
+    } else {
       set_use(Use::shared);
     }
   }

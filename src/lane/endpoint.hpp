@@ -166,9 +166,7 @@ class Endpoint {
  private:
   friend class EndpointGuard;
 
-  /// Is this thread its usual one? A thread is told by its control block.
-  [[nodiscard]] bool is_owner() const noexcept { return owner_.load(std::memory_order_relaxed) == __builtin_thread_pointer(); }
-  void lock_as_another() noexcept;
+  [[gnu::noinline]] void lock_for_threads() noexcept;
   /// Enters it as a visitor, whatever its use; false if another thread is inside.
   [[nodiscard]] bool visit() noexcept;
   void leave() noexcept;
@@ -201,7 +199,7 @@ class Endpoint {
 
   bool step_tasks() noexcept;
 
-  void count_unfinished(int more) noexcept {
+  [[gnu::always_inline]] void count_unfinished(int more) noexcept {
     // relaxed, and no read-modify-write: only the endpoint's user writes.
     unfinished_.store(unfinished_.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
   }
@@ -224,12 +222,12 @@ class Endpoint {
   };
   /// An endpoint's blocks of one size.
   struct Blocks {
-    std::size_t bytes;                    ///< of each
-    std::size_t usual;                    ///< how many are made
-    std::uint32_t of_lane;                ///< how many one lane may have in flight
-    std::uint32_t LaneOut::* const used;  ///< how many it has
-    bool more;                            ///< beyond the usual number, for lanes that have none
-    std::vector<OwnBlock> blocks{};       // NOLINT(readability-redundant-member-init): gcc wants it
+    std::size_t bytes;                   ///< of each
+    std::size_t usual;                   ///< how many are made
+    std::uint32_t of_lane;               ///< how many one lane may have in flight
+    std::uint32_t LaneOut::*const used;  ///< how many it has
+    bool more;                           ///< beyond the usual number, for lanes that have none
+    std::vector<OwnBlock> blocks{};      // NOLINT(readability-redundant-member-init): gcc wants it
     std::size_t next = 0;
   };
   [[nodiscard]] static OwnBlock* take_block(LaneOut& lane, Blocks& from) noexcept;
@@ -247,9 +245,8 @@ class Endpoint {
   // Under Use::serial and Use::biased its thread takes the guard, which costs it next to nothing; under Use::shared all take the mutex.
   // Only a visitor changes use_, and holds the mutex too, so that it does not change while anybody is inside.
   std::atomic<Use> use_;
-  std::atomic<const void*> owner_{nullptr};  ///< under Use::biased the thread that came first; null: none has
+  std::atomic<const void*> owner_{nullptr};  ///< under Use::biased the thread that came first, by its control block; null: none has
   BiasedLock guard_;
-  std::mutex mutex_;
 
   transport::EndpointMemory* memory_;
   Address address_;
@@ -270,6 +267,7 @@ class Endpoint {
   std::atomic<bool> polled_{false};          ///< a hint: a thread waits here and will look at what comes
   std::atomic<std::uint32_t> seen_uses_{0};  ///< of the guard, at the last look of somebody else
   std::atomic<Arrival*> inbox_{nullptr};     ///< a stack: the last first
+  std::mutex mutex_;                         ///< see use_
 
   class Waiter final : public progress::Waiter {
    public:
@@ -288,22 +286,14 @@ class Endpoint {
 class EndpointGuard {
  public:
   [[gnu::always_inline]] explicit EndpointGuard(Endpoint& endpoint) noexcept : endpoint_(endpoint) {
-    const Use use = endpoint.use();
-    if (use == Use::serial) [[likely]] {
-#ifndef NDEBUG
-      catch_second();
-#endif
-      endpoint.guard_.lock();
+    if (endpoint.use() != Use::serial) [[unlikely]] {
+      endpoint.lock_for_threads();
       return;
     }
-    if (use == Use::biased && endpoint.is_owner()) {
-      endpoint.guard_.lock();
-      // relaxed: a visitor's word is seen by whoever took the guard after it.
-      if (endpoint.use() == Use::biased) [[likely]]
-        return;
-      endpoint.guard_.unlock();
-    }
-    endpoint.lock_as_another();
+#ifndef NDEBUG
+    catch_second();
+#endif
+    endpoint.guard_.lock();
   }
   [[gnu::always_inline]] ~EndpointGuard() {
     if (endpoint_.use() == Use::shared) [[unlikely]] {

@@ -28,7 +28,7 @@ extern const RequestKind kOperation, kCompleted;
 
 /// Ends an operation that is complete; no status is written where that is null or MPI_STATUS_IGNORE. Returns its error.
 int retire_any(lane::Operation& operation, MPI_Status* status) noexcept;
-inline int retire(lane::Operation& operation, MPI_Status* status) noexcept {
+[[gnu::always_inline]] inline int retire(lane::Operation& operation, MPI_Status* status) noexcept {
   if (operation.persistent || operation.error != lane::Error::none || (status && status != MPI_STATUS_IGNORE)) [[unlikely]]
     return retire_any(operation, status);
   const lane::EndpointGuard guard(*operation.endpoint);
