@@ -243,6 +243,7 @@ class Endpoint {
   [[nodiscard]] bool work() noexcept;
 
   // Under Use::serial and Use::biased its thread takes the guard, which costs it next to nothing; under Use::shared all take the mutex.
+  // tests/models/endpoint_use.pml is the model.
   // Only a visitor changes use_, and holds the mutex too, so that it does not change while anybody is inside.
   std::atomic<Use> use_;
   std::atomic<const void*> owner_{nullptr};  ///< under Use::biased the thread that came first, by its control block; null: none has
