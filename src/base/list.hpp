@@ -11,7 +11,7 @@ struct Link {
 };
 
 /// First in, first out, linked through the member L.
-template <class T, Link<T> T::*L>
+template <class T, Link<T> T::* L>
 class List {
  public:
   [[nodiscard]] bool empty() const noexcept { return !first_; }

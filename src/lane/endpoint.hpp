@@ -222,12 +222,12 @@ class Endpoint {
   };
   /// An endpoint's blocks of one size.
   struct Blocks {
-    std::size_t bytes;                   ///< of each
-    std::size_t usual;                   ///< how many are made
-    std::uint32_t of_lane;               ///< how many one lane may have in flight
-    std::uint32_t LaneOut::*const used;  ///< how many it has
-    bool more;                           ///< beyond the usual number, for lanes that have none
-    std::vector<OwnBlock> blocks{};      // NOLINT(readability-redundant-member-init): gcc wants it
+    std::size_t bytes;                    ///< of each
+    std::size_t usual;                    ///< how many are made
+    std::uint32_t of_lane;                ///< how many one lane may have in flight
+    std::uint32_t LaneOut::* const used;  ///< how many it has
+    bool more;                            ///< beyond the usual number, for lanes that have none
+    std::vector<OwnBlock> blocks{};       // NOLINT(readability-redundant-member-init): gcc wants it
     std::size_t next = 0;
   };
   [[nodiscard]] static OwnBlock* take_block(LaneOut& lane, Blocks& from) noexcept;
