@@ -38,7 +38,7 @@ bool Endpoint::visit() noexcept {
   if (seen == Use::shared ? !mutex_.try_lock() : !guard_.visit()) return false;
   if (use() == seen || (use() != Use::shared && seen != Use::shared)) [[likely]]
     return true;
-  // It was changed before this thread came in, by the other way in. The next time will do.
+  // Its use was changed before this thread came in. The next visit takes the right way.
   seen == Use::shared ? mutex_.unlock() : guard_.leave();
   return false;
 }
@@ -46,11 +46,12 @@ bool Endpoint::visit() noexcept {
 void Endpoint::leave() noexcept { use() == Use::shared ? mutex_.unlock() : guard_.leave(); }
 
 void Endpoint::set_use(Use wanted) noexcept {
-  const std::lock_guard lock(mutex_);  // against those who are inside by the mutex,
+  // Holds both ways in: the mutex, then the guard.
+  const std::lock_guard lock(mutex_);
   if (wanted == Use::shared && use() == Use::shared) return;
-  while (!guard_.visit()) sched_yield();  // and by the guard
+  while (!guard_.visit()) sched_yield();
   use_.store(wanted, std::memory_order_relaxed);
-  // Under Use::shared the owner stays: a thread that believes it to be Use::biased still must not become another.
+  // Under Use::shared the owner stays: a thread that still takes the endpoint for biased must not become its owner.
   if (wanted != Use::shared) owner_.store(nullptr, std::memory_order_relaxed);
   guard_.leave();
 }

@@ -10,7 +10,7 @@
 
 namespace plait::mpi {
 
-/// `call` makes a communicator at this place.
+/// `call` makes a communicator and writes its handle to `made`.
 template <class Call>
 int carrying(MPI_Comm* made, Call call) noexcept {
   const int error = call();

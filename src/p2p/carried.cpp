@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <memory>
 #include <numeric>
+#include <span>
+#include <vector>
 
 #include "base/error.hpp"
 #include "lane/endpoints.hpp"
 #include "lane/node.hpp"
+#include "p2p/communicator.hpp"
 #include "p2p/world.hpp"
 #include "plait/mpix.h"
 #include "progress/helper.hpp"
@@ -73,21 +77,13 @@ bool meet_all() {
   return all_reached != 0;
 }
 
-}  // namespace
-
-lane::Endpoint& take_carried_endpoint() {
-  lane::Endpoint& taken = lane::take_endpoint(carried_world().use);
-  carried_endpoints.fetch_add(1, std::memory_order_relaxed);
-  return taken;
-}
-
-Draft begin_carrying(int rank, int size, Ticket* mine) {
+/// This process's part, and what it tells the others. Throws std::bad_alloc, std::system_error.
+Draft begin_carrying(int rank, int size, const std::shared_ptr<Members>& members, Ticket* mine) {
   Draft draft(new Communicator);
   Communicator& c = *draft;
   c.ordinary = true;
   c.rank = rank;
   c.size = size;
-  auto members = std::make_shared<Members>();
   members->first.resize(static_cast<std::size_t>(size) + 1);
   std::iota(members->first.begin(), members->first.end(), 0U);
   members->peers.resize(static_cast<std::size_t>(size));
@@ -99,26 +95,32 @@ Draft begin_carrying(int rank, int size, Ticket* mine) {
   local.endpoint = &take_carried_endpoint();
   c.locals.push_back(std::move(local));
   c.locals.front().context = &lane::make_context(*c.locals.front().endpoint);
-  c.set_members(std::move(members));
+  c.set_members(members);
   *mine = {c.locals.front().endpoint->address().offset, c.locals.front().context->id, 1};
   return draft;
 }
 
-void end_carrying(Communicator& c, MPI_Comm handle, std::span<const Ticket> all, std::span<const int> processes) noexcept {
+/// All have told: `processes` by rank in MPI_COMM_WORLD.
+void end_carrying(Communicator& c, Members& members, MPI_Comm handle, std::span<const Ticket> all,
+                  std::span<const int> processes) noexcept {
   c.handle = handle;
   c.locals.front().context->handle = to_bits(handle);
-  // It is this process's draft: nobody else has the members yet.
-  auto& members = const_cast<Members&>(*c.members);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
   for (std::size_t r = 0; r < all.size(); ++r) {
     const Process& process = carried_world().processes[static_cast<std::size_t>(processes[r])];
     members.peers[r] = {{process.region, all[r].endpoint}, process.near ? -1 : processes[r], all[r].context};
   }
 }
 
-bool carries_all() noexcept { return carried_world().open; }
+}  // namespace
+
+lane::Endpoint& take_carried_endpoint() {
+  lane::Endpoint& taken = lane::take_endpoint(carried_world().use);
+  carried_endpoints.fetch_add(1, std::memory_order_relaxed);
+  return taken;
+}
 
 void carry(MPI_Comm made) noexcept try {
-  if (!carries_all() || made == MPI_COMM_NULL) return;
+  if (!carried_world().open || made == MPI_COMM_NULL) return;
   int inter = 0;
   int rank = 0;
   int size = 0;
@@ -134,10 +136,11 @@ void carry(MPI_Comm made) noexcept try {
   // Of two worlds: then all of its processes see one that is not theirs.
   if (std::ranges::find(processes, MPI_UNDEFINED) != processes.end()) return;
   Ticket mine{};
+  const auto members = std::make_shared<Members>();
   Draft draft;
   std::vector<Ticket> all(processes.size());
   try {
-    draft = begin_carrying(rank, size, &mine);
+    draft = begin_carrying(rank, size, members, &mine);
   } catch (const std::exception&) {
     mine.ok = 0;
   }
@@ -146,7 +149,7 @@ void carry(MPI_Comm made) noexcept try {
     check(PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, made));
   }
   if (!std::ranges::all_of(all, [](const Ticket& t) { return t.ok != 0; })) return;
-  end_carrying(*draft, made, all, processes);
+  end_carrying(*draft, *members, made, all, processes);
   enter(*draft);
   static_cast<void>(draft.release());  // NOLINT(bugprone-unused-return-value): found by its handle from now on
 } catch (...) {                        // NOLINT(bugprone-empty-catch): the MPI carries it

@@ -1,7 +1,7 @@
 // MPI_Comm_idup of a stream communicator: a request for two operations of the MPI's that are started at once, the duplicate of
-// what lies underneath and the exchange of the endpoints' numbers for it. Everything else is as in the original, but that an
-// ordinary communicator's duplicate has endpoints of its own. Since both are the
-// MPI's from the start, no process waits for another's program to look at its request.
+// what lies underneath and the exchange of the endpoints' numbers for it. Everything else is as in the original, but that an ordinary
+// communicator's duplicate has endpoints of its own. Since both are the MPI's from the start, no process waits for another's program to
+// look at its request.
 #pragma once
 
 #include <mpi.h>

@@ -17,7 +17,7 @@ void open(MPI_Comm comm, bool serialized) noexcept;
 bool move_all() noexcept;
 /// Are there control messages that wait for room?
 [[nodiscard]] bool has_unsent() noexcept;
-/// Control messages, sent or about to be.
+/// How many control messages this process has received, and has sent or is about to send.
 [[nodiscard]] transport::Traffic traffic() noexcept;
 void close() noexcept;
 

@@ -1,5 +1,8 @@
 """What tests of programs share: the MPI that PLAIT_MPI names, its nodes, and how a program of tests/programs is run."""
 
+import random
+import re
+
 import pytest
 from plait import launch, mpis
 
@@ -41,3 +44,16 @@ def run(name, *words, processes=2, hosts=1, env=(), status=0, timeout=60):
     done = launch.run(MPI, program, max(processes, hosts), 1, hosts, settings, timeout * limits["factor"], capture=True)
     assert status is None or done.returncode == status, " ".join([*program, *env]) + "\n" + done.stdout + done.stderr
     return done
+
+
+def random_program(processes, hosts, messages, *words, env=()):
+    """random_p2p with a seed of its own; it says itself whether all is as its model says."""
+    seed = random.SystemRandom().randrange(1 << 32)
+    without = WITHOUT.get((MPI.name, hosts > 1))
+    line = ["--seed", seed, "--messages", messages, *words, *(["--without", without] if without else [])]
+    done = run("random_p2p", *line, processes=processes, hosts=hosts, timeout=120, status=None, env=env)
+    if done.returncode == 77:
+        pytest.skip("the MPI lacks MPI_THREAD_MULTIPLE")
+    assert done.returncode == 0, f"-n {processes} --hosts {hosts} random_p2p {line}\n{done.stdout}{done.stderr}"
+    found = re.search(r"seed (\d+), (\d+) messages, \d+ endpoints, all as the model says\n$", done.stdout)
+    assert found and int(found[1]) == seed and int(found[2]) >= messages, done.stdout

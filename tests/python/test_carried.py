@@ -1,11 +1,9 @@
 """Ordinary communicators whose messages plait carries (PLAIT_COMMUNICATORS=all), under the MPI that PLAIT_MPI names.
 Each test says its processes x threads."""
 
-import random
-
 import pytest
 from plait import launch
-from programs import MPI, WITHOUT, run
+from programs import MPI, random_program, run
 
 ALL = ["PLAIT_COMMUNICATORS=all"]
 
@@ -35,13 +33,7 @@ def test_random_messages(processes, nodes, words):
     """3 and 4 x 1 and 2"""
     if nodes > 1 and (reason := launch.why_no_nodes(MPI)):
         pytest.skip(reason)
-    seed = random.SystemRandom().randrange(1 << 32)
-    without = WITHOUT.get((MPI.name, nodes > 1))
-    line = ["--seed", seed, "--messages", 5000, "--max-bytes", 200_000, *words, *(["--without", without] if without else [])]
-    done = run("random_p2p", *line, processes=processes, hosts=nodes, timeout=120, status=None, env=ALL)
-    if done.returncode == 77:
-        pytest.skip("the MPI lacks MPI_THREAD_MULTIPLE")
-    assert done.returncode == 0 and "all as the model says" in done.stdout, f"{line}\n{done.stdout}{done.stderr}"
+    random_program(processes, nodes, 5000, "--max-bytes", 200_000, *words, env=ALL)
 
 
 @pytest.mark.parametrize("program", ["stream_errors", "stream_idup", "last_words"])

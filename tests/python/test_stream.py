@@ -1,12 +1,11 @@
 """Programs with streams, under the MPI that PLAIT_MPI names. Each test says its processes x threads."""
 
 import os
-import random
 import re
 
 import pytest
 from plait import launch
-from programs import MPI, WITHOUT, run
+from programs import MPI, random_program, run
 
 # ---- programs that check themselves
 
@@ -110,18 +109,6 @@ def test_watchdog_names_what_a_receive_waits_for(hosts):
 
 
 # ---- random programs
-
-
-def random_program(processes, hosts, messages, *words, env=()):
-    seed = random.SystemRandom().randrange(1 << 32)
-    without = WITHOUT.get((MPI.name, hosts > 1))
-    line = ["--seed", seed, "--messages", messages, *words, *(["--without", without] if without else [])]
-    done = run("random_p2p", *line, processes=processes, hosts=hosts, timeout=120, status=None, env=env)
-    if done.returncode == 77:
-        pytest.skip("the MPI lacks MPI_THREAD_MULTIPLE")
-    assert done.returncode == 0, f"-n {processes} --hosts {hosts} random_p2p {line}\n{done.stdout}{done.stderr}"
-    found = re.search(r"seed (\d+), (\d+) messages, \d+ endpoints, all as the model says\n$", done.stdout)
-    assert found and int(found[1]) == seed and int(found[2]) >= messages, done.stdout
 
 
 @pytest.mark.parametrize(
