@@ -212,9 +212,6 @@ class Mpich(Mpi):
         if job.nodes:
             hosts = ",".join(f"{node}:{count}" for node, count in job.nodes)
             line += ["-launcher", "ssh", "-launcher-exec", job.remote_shell, "-hosts", hosts]
-        # Hydra binds nothing unless told to; on oversubscribed cores that is right.
-        if job.pin:
-            line += ["-bind-to", f"{job.pin}:{job.share}", "-map-by", f"{job.pin}:{job.share}"]
         return [*line, "-n", str(job.processes), *program]
 
     def why_no_nodes(self) -> str | None:
@@ -226,6 +223,9 @@ class Mpich(Mpi):
 
     def settings(self, job: Job) -> dict[str, str]:
         settings = super().settings(job)
+        # Hydra binds nothing unless told to; on oversubscribed cores that is right. Told by -bind-to, 5.0.2 ends the job in MPI_Comm_spawn.
+        if job.pin:
+            settings |= dict.fromkeys(("HYDRA_BINDING", "HYDRA_MAPPING"), f"{job.pin}:{job.share}")
         if job.nodes and int(os.environ.get("MPIR_CVAR_CH4_NUM_VCIS", "1")) > 1:
             # 5.0.2 with UCX and several VCIs hangs between nodes, even with one thread; over libfabric it runs.
             settings |= {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp"}

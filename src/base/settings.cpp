@@ -34,11 +34,11 @@ constexpr int kMany = 1 << 30;
 constexpr std::array kTable{
     whole(Id::channels, Reader::library, "PLAIT_CHANNELS", 1, 64, "MPIR_CVAR_CH4_NUM_VCIS, at most one a core; else 1",
           "how many communicators of its own libplait spreads messages between nodes over"),
-    word(Id::communicators, Reader::library, "PLAIT_COMMUNICATORS", "all streams", "streams",
-         "whose point-to-point messages libplait carries: those of stream and thread communicators, or of all intracommunicators; the "
-         "same for all processes of a job"),
+    word(Id::communicators, Reader::library, "PLAIT_COMMUNICATORS", "all streams none", "streams",
+         "whose messages libplait carries: those of stream and thread communicators, of all intracommunicators, or of none; the same for "
+         "all processes of a job"),
     flag(Id::report, Reader::library, "PLAIT_REPORT",
-         "at its end each process says on stderr how many lanes it made and what memory they took"),
+         "at its end each process says on stderr how many lanes it made, what memory they took, and whether threads outnumber cores"),
     word(Id::thread_level, Reader::library, "PLAIT_THREAD_LEVEL", "serialized", "what the program asks for; multiple between nodes",
          "the thread level that libplait asks the MPI for; serialized is to try how plait runs on an MPI that grants no more"),
     duration(Id::watchdog, Reader::library, "PLAIT_WATCHDOG", "0",

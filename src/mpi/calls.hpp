@@ -7,20 +7,20 @@
 #include <mpi-ext.h>
 #endif
 
+#include "collective/call.hpp"
 #include "mpi/collective.hpp"
 #include "mpi/communicator.hpp"
 #include "mpi/completion.hpp"
 #include "mpi/handle.hpp"
 #include "mpi/native.hpp"
 #include "mpi/threads.hpp"
-#include "threadcomm/call.hpp"
 
 namespace plait::mpi {
 
+using collective::Rank;
 using p2p::Communicator;
 using p2p::find_communicator;
 using plait::MpiLock;
-using threadcomm::Rank;
 
 // ---- errors
 
@@ -46,21 +46,6 @@ inline int report_on_session(MPI_Session session, int code, const char* call = _
 }
 #endif
 
-/// To the handler that a call is given for what it was to make. With sessions alone the code is only returned.
-inline int report_to(MPI_Errhandler handler, int code, const char* call = __builtin_FUNCTION()) noexcept {
-  int initialized = 0;
-  if (PMPI_Initialized(&initialized) != MPI_SUCCESS || !initialized) return code;
-  const MpiLock lock;
-  const auto tell = [&] {
-    MPI_Comm comm = p2p::make_local_handle(handler);
-    name_if_fatal(comm, false, code, call);
-    PMPI_Comm_call_errhandler(comm, code);
-    PMPI_Comm_free(&comm);
-    return code;
-  };
-  return told(tell, [&](int) { return code; });
-}
-
 // ---- plait's handles
 
 inline bool is_our_message(MPI_Message h) noexcept { return any_requests() && HandleBits<MPI_Message>::ours(h); }
@@ -82,6 +67,19 @@ inline int is_complete(MPI_Request h) noexcept {
   return told(ask, [](int) { return 0; });
 }
 
+// ---- asking
+
+/// MPICH's MPI_Win_test looks first and then lets something come, so that a program that asks once, after a barrier, needs what the MPI's
+/// own barrier has let come; plait's has not.
+template <class Call>
+int asking_polled(Call call) noexcept {
+  if (p2p::communicators_exist()) {
+    const MpiLock lock;
+    progress::poll_mpi();
+  }
+  return asking(call);
+}
+
 // ---- windows
 
 /// The helper looks for accesses from outside while there are windows.
@@ -90,24 +88,37 @@ inline int counting_windows(int more, int error) noexcept {
   return error;
 }
 
-// ---- collective calls on thread communicators; `make` makes the rank's side of one. Not inline: calls on other communicators
-// want a small frame.
+// ---- collective calls that are plait's; `make` makes the rank's side of one. Not inline: calls on other communicators want a small
+// frame.
+
+[[gnu::noinline]] inline Communicator* with_collectives_of(MPI_Comm comm) noexcept {
+  Communicator* const c = find_communicator(comm);
+  return c && (c->collectives || threadcomm::is_threadcomm(*c)) ? c : nullptr;
+}
+
+/// Null where collective calls are the MPI's.
+[[gnu::always_inline]] inline Communicator* with_collectives(MPI_Comm comm) noexcept {
+  return p2p::communicators_exist() ? with_collectives_of(comm) : nullptr;
+}
+
+/// The caller's. Throws MPIError{MPI_ERR_COMM} where it is a thread that has none.
+inline Rank& rank_in(Communicator& c) { return threadcomm::is_threadcomm(c) ? threadcomm::rank_of(c) : static_cast<Rank&>(c); }
 
 template <class Make>
-[[gnu::noinline]] int run_by_threads(MPI_Comm comm, Communicator& c, p2p::Call call, Make make) noexcept {
+[[gnu::noinline]] int run_collective(MPI_Comm comm, Communicator& c, p2p::Call call, Make make) noexcept {
   const auto body = [&] {
-    Rank& rank = threadcomm::rank_of(c);
-    return threadcomm::run(rank, call, make(rank));
+    Rank& rank = rank_in(c);
+    return collective::run(rank, call, make(rank));
   };
   return on_returning(comm, body, call.name);
 }
 
 template <class Make>
-[[gnu::noinline]] int start_by_threads(MPI_Comm comm, Communicator& c, MPI_Request* request, Make make,
+[[gnu::noinline]] int start_collective(MPI_Comm comm, Communicator& c, MPI_Request* request, Make make,
                                        const char* call = __builtin_FUNCTION()) noexcept {
   const auto body = [&] {
-    Rank& rank = threadcomm::rank_of(c);
-    *request = handle_of(threadcomm::start(rank, make(rank)));
+    Rank& rank = rank_in(c);
+    *request = handle_of(collective::start(rank, make(rank)));
   };
   return on(comm, body, call);
 }

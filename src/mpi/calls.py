@@ -141,12 +141,13 @@ def reporter(p):
 
 
 def served(p, decision, names):
-    """On thread communicators a function of mpi/collective.hpp makes what the ranks do."""
+    """A function of mpi/collective.hpp makes what the ranks do. Those between neighbours are plait's only where threads are ranks."""
     comm, *request = [a.name for a in p.parameters if a.type in ("MPI_Comm", "MPI_Request")]
     how = f"{request[0]}, " if request else f'{{"{p.name}", __builtin_return_address(0)}}, '
     given = "".join(f", {n}" for n in names if n not in (comm, *request))
-    make = f"[=](Rank& rank) {{ return collective::{decision.handles['comm']}(rank{given}); }}"
-    return f"  if (Communicator* const c = threads({comm})) return {'start' if request else 'run'}_by_threads({comm}, *c, {how}{make});"
+    make = f"[=](Rank& rank) {{ return makers::{decision.handles['comm']}(rank{given}); }}"
+    whose = "threads" if decision.handles["comm"].startswith("Neighbor") else "with_collectives"
+    return f"  if (Communicator* const c = {whose}({comm})) return {'start' if request else 'run'}_collective({comm}, *c, {how}{make});"
 
 
 def checks(p, decision, names):
@@ -178,7 +179,7 @@ def function(p, decision):
     yield f'extern "C" {p.result} {p.name}({", ".join(a.text for a in p.parameters)}) {{'
     yield from checks(p, decision, names)
     if decision.kind == "asking":
-        yield f"  return asking([&] {{ return {call}; }});"
+        yield f"  return asking_polled([&] {{ return {call}; }});"
     else:
         yield f"  {GUARDS[decision.kind]}"
         yield f"  return counting_windows({decision.window}, {call});" if decision.window else f"  return {call};"

@@ -1,4 +1,4 @@
-// The arguments of collective calls on thread communicators, checked and put into the form that the algorithms take. Each
+// The arguments of collective calls that are plait's, checked and put into the form that the algorithms take. Each
 // function returns what makes the algorithm of the call.
 #pragma once
 
@@ -6,18 +6,18 @@
 
 #include <type_traits>
 
+#include "collective/algorithms.hpp"
+#include "collective/combine.hpp"
 #include "mpi/error.hpp"
-#include "threadcomm/algorithms.hpp"
-#include "threadcomm/combine.hpp"
 #include "threadcomm/topology.hpp"
 
-namespace plait::mpi::collective {
+namespace plait::mpi::makers {
 
+using collective::Blocks;
+using collective::Collective;
+using collective::Rank;
+using collective::Reduction;
 using p2p::memory_of;
-using threadcomm::Blocks;
-using threadcomm::Collective;
-using threadcomm::Rank;
-using threadcomm::Reduction;
 
 inline void check_root(const Rank& rank, int root) { require(root >= 0 && root < rank.size, MPI_ERR_ROOT); }
 
@@ -64,16 +64,16 @@ inline lane::Memory unless_in_place(const void* at, MPI_Count count, MPI_Datatyp
 // ---- moving
 
 struct MakeBarrier {
-  threadcomm::Steps operator()(Collective& c) const { return threadcomm::barrier(c); }
-  bool by_team(Rank& rank, p2p::Call call) const { return threadcomm::barrier_by_team(rank, call); }
+  collective::Steps operator()(Collective& c) const { return collective::barrier(c); }
+  bool by_team(Rank& rank, p2p::Call call) const { return collective::barrier_by_team(rank, call); }
 };
 inline MakeBarrier Barrier(Rank&) { return {}; }
 
 struct MakeBcast {
   lane::Memory data;
   int root;
-  threadcomm::Steps operator()(Collective& c) const { return threadcomm::broadcast(c, data, root); }
-  bool by_team(Rank& rank, p2p::Call call) const { return threadcomm::broadcast_by_team(rank, data, root, call); }
+  collective::Steps operator()(Collective& c) const { return collective::broadcast(c, data, root); }
+  bool by_team(Rank& rank, p2p::Call call) const { return collective::broadcast_by_team(rank, data, root, call); }
 };
 inline MakeBcast Bcast(Rank& rank, void* buf, MPI_Count n, MPI_Datatype t, int root) {
   check_root(rank, root);
@@ -84,7 +84,7 @@ inline auto gather(Rank& rank, const void* s, MPI_Count sn, MPI_Datatype st, Blo
   const bool in_place = s == MPI_IN_PLACE;
   require(!in_place || rank.rank == root, MPI_ERR_BUFFER);
   return
-      [mine = unless_in_place(s, sn, st), all, root, in_place](Collective& c) { return threadcomm::gather(c, mine, all, root, in_place); };
+      [mine = unless_in_place(s, sn, st), all, root, in_place](Collective& c) { return collective::gather(c, mine, all, root, in_place); };
 }
 inline auto Gather(Rank& rank, const void* s, MPI_Count sn, MPI_Datatype st, void* r, MPI_Count rn, MPI_Datatype rt, int root) {
   check_root(rank, root);
@@ -100,7 +100,7 @@ inline auto scatter(Rank& rank, Blocks all, void* r, MPI_Count rn, MPI_Datatype 
   const bool in_place = r == MPI_IN_PLACE;
   require(!in_place || rank.rank == root, MPI_ERR_BUFFER);
   return
-      [all, mine = unless_in_place(r, rn, rt), root, in_place](Collective& c) { return threadcomm::scatter(c, all, mine, root, in_place); };
+      [all, mine = unless_in_place(r, rn, rt), root, in_place](Collective& c) { return collective::scatter(c, all, mine, root, in_place); };
 }
 inline auto Scatter(Rank& rank, const void* s, MPI_Count sn, MPI_Datatype st, void* r, MPI_Count rn, MPI_Datatype rt, int root) {
   check_root(rank, root);
@@ -116,8 +116,8 @@ struct MakeAllgather {
   lane::Memory mine;
   Blocks all;
   bool in_place;
-  threadcomm::Steps operator()(Collective& c) const { return threadcomm::allgather(c, mine, all, in_place); }
-  bool by_team(Rank& rank, p2p::Call call) const { return threadcomm::allgather_by_team(rank, mine, all, in_place, call); }
+  collective::Steps operator()(Collective& c) const { return collective::allgather(c, mine, all, in_place); }
+  bool by_team(Rank& rank, p2p::Call call) const { return collective::allgather_by_team(rank, mine, all, in_place, call); }
 };
 inline MakeAllgather allgather(const void* s, MPI_Count sn, MPI_Datatype st, Blocks all) {
   return {unless_in_place(s, sn, st), all, s == MPI_IN_PLACE};
@@ -133,8 +133,8 @@ auto Allgatherv(Rank& rank, const void* s, MPI_Count sn, MPI_Datatype st, void* 
 struct MakeAlltoall {
   Blocks from, to;
   bool in_place;
-  threadcomm::Steps operator()(Collective& c) const { return threadcomm::alltoall(c, from, to, in_place); }
-  bool by_team(Rank& rank, p2p::Call call) const { return threadcomm::alltoall_by_team(rank, from, to, in_place, call); }
+  collective::Steps operator()(Collective& c) const { return collective::alltoall(c, from, to, in_place); }
+  bool by_team(Rank& rank, p2p::Call call) const { return collective::alltoall_by_team(rank, from, to, in_place, call); }
 };
 inline MakeAlltoall alltoall(Blocks from, Blocks to, bool in_place) { return {from, to, in_place}; }
 inline auto Alltoall(Rank&, const void* s, MPI_Count sn, MPI_Datatype st, void* r, MPI_Count rn, MPI_Datatype rt) {
@@ -160,15 +160,15 @@ inline Reduction reduction(const void* s, void* r, MPI_Count n, MPI_Datatype t, 
   require(op != MPI_OP_NULL, MPI_ERR_OP);
   require(n >= 0, MPI_ERR_COUNT);
   const p2p::Type type(t);
-  const threadcomm::Combination combination(type, op);
-  if (combination.uses_mpi()) threadcomm::require_fit(t, op);
+  const collective::Combination combination(type, op);
+  if (combination.uses_mpi()) collective::require_fit(t, op);
   return {s == MPI_IN_PLACE ? r : s, r, n, type, combination};
 }
 struct MakeReduce {
   Reduction all;
   int root;
-  threadcomm::Steps operator()(Collective& c) const { return threadcomm::reduce(c, all, root); }
-  bool by_team(Rank& rank, p2p::Call call) const { return threadcomm::reduce_by_team(rank, all, root, call); }
+  collective::Steps operator()(Collective& c) const { return collective::reduce(c, all, root); }
+  bool by_team(Rank& rank, p2p::Call call) const { return collective::reduce_by_team(rank, all, root, call); }
 };
 inline MakeReduce Reduce(Rank& rank, const void* s, void* r, MPI_Count n, MPI_Datatype t, MPI_Op op, int root) {
   check_root(rank, root);
@@ -177,8 +177,8 @@ inline MakeReduce Reduce(Rank& rank, const void* s, void* r, MPI_Count n, MPI_Da
 }
 struct MakeAllreduce {
   Reduction all;
-  threadcomm::Steps operator()(Collective& c) const { return threadcomm::allreduce(c, all); }
-  bool by_team(Rank& rank, p2p::Call call) const { return threadcomm::allreduce_by_team(rank, all, call); }
+  collective::Steps operator()(Collective& c) const { return collective::allreduce(c, all); }
+  bool by_team(Rank& rank, p2p::Call call) const { return collective::allreduce_by_team(rank, all, call); }
 };
 inline MakeAllreduce Allreduce(Rank&, const void* s, void* r, MPI_Count n, MPI_Datatype t, MPI_Op op) {
   return {reduction(s, r, n, t, op)};
@@ -189,18 +189,18 @@ auto Reduce_scatter(Rank& rank, const void* s, void* r, const C* ns, MPI_Datatyp
   counts.displacements = nullptr;  // one part after the other
   MPI_Count n = 0;
   for (int i = 0; i < rank.size; ++i) n += counts.count_of(i);
-  return [all = reduction(s, r, n, t, op), counts](Collective& c) { return threadcomm::reduce_scatter(c, all, counts); };
+  return [all = reduction(s, r, n, t, op), counts](Collective& c) { return collective::reduce_scatter(c, all, counts); };
 }
 inline auto Reduce_scatter_block(Rank& rank, const void* s, void* r, MPI_Count n, MPI_Datatype t, MPI_Op op) {
   return [all = reduction(s, r, n * rank.size, t, op), counts = blocks(r, n, t)](Collective& c) {
-    return threadcomm::reduce_scatter(c, all, counts);
+    return collective::reduce_scatter(c, all, counts);
   };
 }
 inline auto Scan(Rank&, const void* s, void* r, MPI_Count n, MPI_Datatype t, MPI_Op op) {
-  return [all = reduction(s, r, n, t, op)](Collective& c) { return threadcomm::scan(c, all, false); };
+  return [all = reduction(s, r, n, t, op)](Collective& c) { return collective::scan(c, all, false); };
 }
 inline auto Exscan(Rank&, const void* s, void* r, MPI_Count n, MPI_Datatype t, MPI_Op op) {
-  return [all = reduction(s, r, n, t, op)](Collective& c) { return threadcomm::scan(c, all, true); };
+  return [all = reduction(s, r, n, t, op)](Collective& c) { return collective::scan(c, all, true); };
 }
 
 // ---- between neighbours
@@ -209,7 +209,7 @@ struct Degrees {
   int in, out;
 };
 inline Degrees degrees(const Rank& rank) {
-  const threadcomm::Neighbourhood n = threadcomm::neighbourhood_of(rank);
+  const threadcomm::Neighbourhood n = threadcomm::neighbourhood_of(static_cast<const threadcomm::Rank&>(rank));
   return {static_cast<int>(n.sources.size()), static_cast<int>(n.destinations.size())};
 }
 inline auto neighbors(Blocks from, Blocks to, bool same) {
@@ -240,4 +240,4 @@ auto Neighbor_alltoallw(Rank& rank, const void* s, const C* sns, const MPI_Aint*
   return neighbors(blocks(n.out, s, sns, sds, sts), blocks(n.in, r, rns, rds, rts), false);
 }
 
-}  // namespace plait::mpi::collective
+}  // namespace plait::mpi::makers

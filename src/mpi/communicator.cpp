@@ -51,7 +51,13 @@ int release(MPI_Comm* comm, int (*native)(MPI_Comm*), const char* call = __built
     return on(*comm, body, call);
   }
   // These two are not freed, as the MPI will say.
-  if (c && *comm != MPI_COMM_WORLD && *comm != MPI_COMM_SELF) p2p::destroy_communicator(*c);
+  if (c && *comm != MPI_COMM_WORLD && *comm != MPI_COMM_SELF) {
+    if (c->collectives) {
+      ordinary::free_carried(*c);
+    } else {
+      p2p::destroy_communicator(*c);
+    }
+  }
   return blocking([&] { return native(comm); });
 }
 
@@ -156,6 +162,15 @@ extern "C" int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MP
   if (plait::mpi::is_our_group(group)) return plait::mpi::report_on(comm, MPI_ERR_GROUP);
   return plait::mpi::naming_apart(comm, tag, newcomm, [&] { return PMPI_Comm_create_group(comm, group, tag, newcomm); });
 }
+
+#if PLAIT_MPI_HAS_CALLS_OF_4
+extern "C" int MPI_Comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info info, MPI_Errhandler errhandler,
+                                          MPI_Comm* newcomm) {
+  if (plait::mpi::is_our_group(group)) return plait::mpi::report_to(errhandler, MPI_ERR_GROUP);
+  const auto call = [&] { return PMPI_Comm_create_from_group(group, stringtag, info, errhandler, newcomm); };
+  return carrying(newcomm, [&] { return blocking(call); });
+}
+#endif
 
 extern "C" int MPI_Intercomm_create(MPI_Comm local, int leader, MPI_Comm peers, int remote, int tag, MPI_Comm* newcomm) {
   if (const int no = refused(local); no != MPI_SUCCESS) return no;

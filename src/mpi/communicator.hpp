@@ -53,4 +53,19 @@ inline Request* our_message(MPI_Message h) noexcept {
 /// MPI_COMM_NULL where it is no message any more.
 inline MPI_Comm communicator_of(const Request& message) noexcept { return comm_of(p2p::communicator_of(message)); }
 
+/// To the handler that a call is given for what it was to make. With sessions alone the code is only returned.
+inline int report_to(MPI_Errhandler handler, int code, const char* call = __builtin_FUNCTION()) noexcept {
+  int initialized = 0;
+  if (PMPI_Initialized(&initialized) != MPI_SUCCESS || !initialized) return code;
+  const MpiLock lock;
+  const auto tell = [&] {
+    MPI_Comm comm = p2p::make_local_handle(handler);
+    name_if_fatal(comm, false, code, call);
+    PMPI_Comm_call_errhandler(comm, code);
+    PMPI_Comm_free(&comm);
+    return code;
+  };
+  return told(tell, [&](int) { return code; });
+}
+
 }  // namespace plait::mpi

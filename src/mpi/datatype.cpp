@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <span>
 
+#include "collective/kept.hpp"
 #include "layout/cache.hpp"
 #include "layout/pieces.hpp"
 #include "mpi/error.hpp"
 #include "p2p/communicator.hpp"
 #include "plait/mpix.h"
-#include "threadcomm/kept.hpp"
 
 namespace plait::mpi {
 namespace {
@@ -34,7 +34,7 @@ MPI_Count fill(const layout::Layout& l, MPI_Count first, std::span<MPIX_Iov> iov
 #pragma GCC visibility push(default)
 
 extern "C" int MPI_Type_free(MPI_Datatype* datatype) {
-  if (datatype && plait::p2p::communicators_exist() && plait::threadcomm::free_type_later(*datatype)) {
+  if (datatype && plait::p2p::communicators_exist() && plait::collective::free_type_later(*datatype)) {
     *datatype = MPI_DATATYPE_NULL;
     return MPI_SUCCESS;
   }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,7 +15,7 @@
 #include "lane/endpoint.hpp"
 #include "layout/quiet.hpp"
 #include "mpi/quirks.hpp"
-#include "p2p/carried.hpp"
+#include "ordinary/carried.hpp"
 #include "p2p/world.hpp"
 #include "partitioned/request.hpp"
 #include "progress/cores.hpp"
@@ -128,8 +129,9 @@ void report_lanes() noexcept {
   if (!settings::flag(Id::report)) return;
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  std::fprintf(stderr, "plait: rank %d: %zu endpoints, %zu lanes, %zu bytes of shared memory\n", rank, lane::endpoints_made.load(),
-               lane::lanes_made.load(), lane::endpoints_exist() ? lane::Node::get().region().taken() : 0);
+  std::fprintf(stderr, "plait: rank %d: %zu endpoints, %zu lanes, %zu bytes of shared memory%s\n", rank, lane::endpoints_made.load(),
+               lane::lanes_made.load(), lane::endpoints_exist() ? lane::Node::get().region().taken() : 0,
+               progress::oversubscribed() ? ", threads outnumber cores" : "");
 }
 
 /// The attribute of MPI_COMM_SELF that MPI_Finalize deletes last, since it was set first: the program's own may still send.
@@ -161,6 +163,8 @@ int initialize(int* argc, char*** argv, int required, int* provided) noexcept {
   partitioned::open(make_channel(), serialized);
   progress::set_processes_here(
       std::max(settings::number(Id::local_processes).value_or(0), settings::number(Id::openmpi_local_size).value_or(0)));
+  const std::string_view carried = settings::text(Id::communicators);
+  if (carried == "none") return MPI_SUCCESS;
   const int wanted = serialized || one_node() ? 1 : channels();
   for (int i = 0; i < wanted; ++i) {
     if (const MPI_Comm made = make_channel(); made != MPI_COMM_NULL) worlds.push_back(made);
@@ -173,7 +177,7 @@ int initialize(int* argc, char*** argv, int required, int* provided) noexcept {
                                                            : Pollers::none,
                          world);
   p2p::set_world(std::move(worlds), serialized);
-  if (settings::text(Id::communicators) == "all") p2p::carry_all(granted == MPI_THREAD_MULTIPLE);
+  if (carried == "all") ordinary::carry_all(granted == MPI_THREAD_MULTIPLE);
   return MPI_SUCCESS;
 }
 

@@ -1,11 +1,11 @@
 // Calls that make ordinary communicators. Each gets an id by which its members know it (partitioned/communicator_id.hpp), and is carried
-// where the program wants that of all (p2p/carried.hpp).
+// where the program wants that of all (ordinary/carried.hpp).
 #pragma once
 
 #include <mpi.h>
 
 #include "mpi/native.hpp"
-#include "p2p/carried.hpp"
+#include "ordinary/carried.hpp"
 #include "partitioned/communicator_id.hpp"
 
 namespace plait::mpi {
@@ -14,7 +14,7 @@ namespace plait::mpi {
 template <class Call>
 int carrying(MPI_Comm* made, Call call) noexcept {
   const int error = call();
-  if (error == MPI_SUCCESS) p2p::carry(*made);
+  if (error == MPI_SUCCESS) ordinary::carry(*made);
   return error;
 }
 

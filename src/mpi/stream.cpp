@@ -8,7 +8,7 @@
 #include "mpi/error.hpp"
 #include "mpi/native.hpp"
 #include "mpi/threads.hpp"
-#include "p2p/carried.hpp"
+#include "ordinary/carried.hpp"
 #include "p2p/message.hpp"
 #include "plait/mpix.h"
 #include "progress/helper.hpp"
@@ -58,7 +58,7 @@ void create(MPI_Comm comm, std::span<const int> streams, bool multiplex, MPI_Com
   require(!threads(comm), MPI_ERR_COMM);
   try {
     *newcomm = stream::create_communicator(comm, streams, multiplex);
-    if (!p2p::find_communicator(*newcomm)) p2p::carry(*newcomm);
+    if (!p2p::find_communicator(*newcomm)) ordinary::carry(*newcomm);
   } catch (const std::system_error&) {
     throw MPIError{MPI_ERR_UNSUPPORTED_OPERATION, false};
   }

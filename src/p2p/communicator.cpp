@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/mpi_lock.hpp"
+#include "base/settings.hpp"
 #include "layout/quiet.hpp"
 #include "p2p/world.hpp"
 #include "progress/helper.hpp"
@@ -21,6 +22,7 @@ constinit std::atomic<int> communicators{0};
 constinit HandleTable<Communicator*> communicators_by_handle;
 constinit std::atomic<int> tag_limit{32767};
 constinit std::atomic<std::size_t> carried_endpoints{0};
+constinit std::atomic<lane::Use> carried_use{lane::Use::serial};
 
 namespace {
 
@@ -186,6 +188,7 @@ Draft build_communicator(MPI_Comm parent, std::span<const Attachment> endpoints,
     *ordinary = std::exchange(c.handle, MPI_COMM_NULL);
     return nullptr;
   }
+  require(settings::text(settings::Id::communicators) != "none", MPI_ERR_UNSUPPORTED_OPERATION);
   const auto members = std::make_shared<Members>();
   number_endpoints(c, *members, counts);
   c.set_members(members);
@@ -235,6 +238,12 @@ void detach(LocalEndpoint& l) noexcept {
   l.context->freed = true;
   if (l.context->operations == 0) lane::delete_context(*l.context);
   l.context = nullptr;
+}
+
+lane::Endpoint& take_carried_endpoint() {
+  lane::Endpoint& taken = lane::take_endpoint(carried_use.load(std::memory_order_relaxed));
+  carried_endpoints.fetch_add(1, std::memory_order_relaxed);
+  return taken;
 }
 
 namespace {

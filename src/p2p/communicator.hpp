@@ -70,11 +70,17 @@ struct Members {
 
 /// What find_communicator gives. Where threads are ranks, each has its own.
 struct Communicator {
+  Communicator() = default;
+  virtual ~Communicator() = default;
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
   MPI_Comm handle = MPI_COMM_NULL;
   int rank = 0;
   int size = 0;
   bool multiplex = false;
-  bool ordinary = false;  ///< carried.hpp: its endpoint goes with it, and the handle is not plait's
+  bool ordinary = false;     ///< plait carries it: its endpoint goes with it, and the handle is not plait's
+  bool collectives = false;  ///< an ordinary one whose collective calls are plait's, too: it is a collective::Rank
   std::shared_ptr<const Members> members;
   std::span<const std::uint32_t> first;  ///< of the members
   std::span<const Peer> peers;           ///< of the members
@@ -145,6 +151,10 @@ void destroy_communicator(Communicator& communicator) noexcept;
 
 /// Endpoints of ordinary communicators in this process. relaxed: what else is counted is known to who asks.
 extern std::atomic<std::size_t> carried_endpoints;
+/// How threads use them. relaxed: set before there is any.
+extern std::atomic<lane::Use> carried_use;
+/// Throws std::bad_alloc, std::system_error.
+[[nodiscard]] lane::Endpoint& take_carried_endpoint();
 
 /// MPI_TAG_UB, known once there is a communicator. relaxed.
 extern std::atomic<int> tag_limit;

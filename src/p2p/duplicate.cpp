@@ -11,12 +11,17 @@
 
 #include "base/error.hpp"
 #include "base/mpi_lock.hpp"
-#include "p2p/carried.hpp"
 #include "p2p/hang.hpp"
 #include "p2p/status.hpp"
 
 namespace plait::p2p {
 namespace {
+
+/// What a process tells the others of one of its endpoints.
+struct Ticket {
+  std::uint64_t endpoint;  ///< its offset in the process's region
+  std::uint32_t context;
+};
 
 /// What the MPI writes to until it has done.
 struct Making {
@@ -57,7 +62,7 @@ void copy_shape(const Communicator& from, Making& making) {
     local.lanes = Lanes(c.peers.size());
     local.context = &lane::make_context(*local.endpoint);
     local.context->rank_of = original.context->rank_of;
-    making.mine.push_back({local.endpoint->address().offset, local.context->id, 1});
+    making.mine.push_back({local.endpoint->address().offset, local.context->id});
   }
   making.all.resize(c.peers.size());
   for (int r = 0; r < c.size; ++r) {

@@ -9,14 +9,19 @@
 
 #include "base/error.hpp"
 #include "base/mpi_lock.hpp"
+#include "collective/algorithms.hpp"
+#include "collective/call.hpp"
 #include "p2p/handle_bits.hpp"
-#include "threadcomm/algorithms.hpp"
-#include "threadcomm/call.hpp"
 #include "threadcomm/group.hpp"
-#include "threadcomm/team.hpp"
 #include "threadcomm/threadcomm.hpp"
 
 namespace plait::threadcomm {
+
+using collective::Blocks;
+using collective::bytes_at;
+using collective::Collective;
+using collective::run;
+using collective::Steps;
 
 namespace {
 
@@ -50,7 +55,7 @@ std::vector<T> exchange(Rank& rank, const T& mine, p2p::Call call) {
   blocks.count = sizeof(T);
   blocks.type = MPI_BYTE;
   const lane::Memory own = bytes_at(const_cast<T*>(&mine), sizeof mine);  // only read
-  const int error = run(rank, call, [&](Collective& c) { return allgather(c, own, blocks, false); });
+  const int error = run(rank, call, [&](Collective& c) { return collective::allgather(c, own, blocks, false); });
   require(error == MPI_SUCCESS, error);
   return all;
 }
@@ -76,9 +81,9 @@ std::shared_ptr<const Members> make_members(const Members& old, const std::vecto
     peer.context = cards[r].context;
     all->peers.push_back(peer);
     all->hidden.push_back(cards[r].hidden);
-    const auto [at, is_new] = number.try_emplace(old.process_of[r], static_cast<std::uint32_t>(number.size()));
+    const auto [at, is_new] = number.try_emplace(old.group_of[r], static_cast<std::uint32_t>(number.size()));
     if (is_new) all->ranks_of.emplace_back();
-    all->process_of.push_back(at->second);
+    all->group_of.push_back(at->second);
     all->ranks_of[at->second].push_back(i);
   }
   return all;
@@ -97,7 +102,7 @@ LocalGroup* make_group(Rank& maker, const std::vector<Card>& cards, std::uint32_
   // The parent of MPIX_Threadcomm_init outlives its duplicates; a communicator derived from it may be freed before its own.
   const LocalGroup& base = *maker.group->base;
   group->attributes_of = duplicate && maker.group->attributes_of == base.handle ? base.handle : group->handle;
-  group->rank = static_cast<int>(all->process_of[static_cast<std::size_t>(std::ranges::find(ranks, here) - ranks.begin())]);
+  group->rank = static_cast<int>(all->group_of[static_cast<std::size_t>(std::ranges::find(ranks, here) - ranks.begin())]);
   group->size = static_cast<int>(ranks.size());
   group->of_thread = of_thread;
   group->base = maker.group->base;
@@ -144,7 +149,7 @@ Steps hand_out(Collective& c, int maker, const std::vector<std::uint32_t>* here,
 
 Made receive_group(Rank& parent, const std::vector<Card>& cards, bool duplicate, p2p::Call call) {
   const Members& all = *parent.all;
-  const std::vector<std::uint32_t>& here = all.ranks_of[all.process_of[static_cast<std::size_t>(parent.rank)]];
+  const std::vector<std::uint32_t>& here = all.ranks_of[all.group_of[static_cast<std::size_t>(parent.rank)]];
   const auto maker = static_cast<int>(here.front());
   std::vector<Made> made(here.size(), {nullptr, MPI_SUCCESS});
   if (parent.rank == maker) {
@@ -158,6 +163,20 @@ Made receive_group(Rank& parent, const std::vector<Card>& cards, bool duplicate,
   require(error == MPI_SUCCESS, error);
   require(mine.error == MPI_SUCCESS, mine.error);
   return mine;
+}
+
+void free_now(collective::Rank& unused) {
+  auto& rank = static_cast<Rank&>(unused);
+  LocalGroup& group = *rank.group;
+  group.ranks[static_cast<std::size_t>(rank.seat)] = nullptr;
+  delete &rank;
+  // acq_rel: the last one sees that the others have done with it.
+  if (group.left.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
+  p2p::leave(group);
+  MPI_Comm handle = group.handle;
+  delete &group;
+  const MpiLock lock;
+  check(PMPI_Comm_free(&handle));
 }
 
 }  // namespace
@@ -187,8 +206,9 @@ Rank* split(Rank& parent, int color, int key, p2p::Call call, bool duplicate) {
   rank->locals[0].lanes = p2p::Lanes(rank->peers.size());
   rank->locals[0].context->handle = rank->hidden->handle = p2p::to_bits(group->handle);
   group->ranks[static_cast<std::size_t>(rank->seat)] = rank.get();
+  rank->free_now = free_now;
   Rank& made = *rank.release();
-  meet_team(made, exchange(made, take_flags(made), call));
+  collective::meet_team(made, exchange(made, collective::take_flags(made), call));
   return &made;
 }
 
@@ -215,23 +235,8 @@ Rank& duplicate(Rank& parent, p2p::Call call) {
 }
 
 void free_rank(Rank& rank) {
-  LocalGroup& group = *rank.group;
-  require(!group.region, MPI_ERR_COMM);
-  rank.freed = true;
-  if (rank.calls > 0) return;
-  group.ranks[static_cast<std::size_t>(rank.seat)] = nullptr;
-  delete &rank;
-  // acq_rel: the last one sees that the others have done with it.
-  if (group.left.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
-  p2p::leave(group);
-  MPI_Comm handle = group.handle;
-  delete &group;
-  const MpiLock lock;
-  check(PMPI_Comm_free(&handle));
-}
-
-void end_call(Rank& rank) {
-  if (--rank.calls == 0 && rank.freed) free_rank(rank);
+  require(!rank.group->region, MPI_ERR_COMM);
+  collective::end_use_by_program(rank);
 }
 
 }  // namespace plait::threadcomm

@@ -12,7 +12,6 @@
 #include "progress/helper.hpp"
 #include "threadcomm/attribute.hpp"
 #include "threadcomm/parallel_region.hpp"
-#include "threadcomm/team.hpp"
 #include "threadcomm/threadcomm.hpp"
 
 namespace plait::threadcomm {
@@ -43,7 +42,7 @@ std::shared_ptr<const Members> sort_members(const p2p::Communicator& pairs) {
   all->ranks_of.resize(static_cast<std::size_t>(pairs.size));
   for (std::uint32_t p = 0; p < all->ranks_of.size(); ++p) {
     for (std::uint32_t r = pairs.first[p] / 2; r < pairs.first[p + 1] / 2; ++r) {
-      all->process_of.push_back(p);
+      all->group_of.push_back(p);
       all->ranks_of[p].push_back(r);
     }
   }
@@ -73,40 +72,8 @@ std::unique_ptr<Rank> make_rank(LocalGroup& base, int seat, p2p::LocalEndpoint m
 
 }  // namespace
 
-Rank::Rank() = default;
-
-Rank::~Rank() {
-  team.reset();  // it looks at the others
-  if (locals.empty()) return;
-  p2p::LocalEndpoint collectives;
-  collectives.stream = locals[0].stream;
-  collectives.endpoint = locals[0].endpoint;
-  collectives.context = hidden;
-  p2p::detach(locals[0]);
-  if (hidden) p2p::detach(collectives);
-}
-
 LocalGroup::LocalGroup() = default;
 LocalGroup::~LocalGroup() = default;
-
-std::uint64_t take_flags(Rank& rank) noexcept {
-  const auto is_far = [](const p2p::Peer& p) { return p.process >= 0; };
-  if (rank.size == 1 || rank.peers.size() > Team::kRanks || std::ranges::any_of(rank.peers, is_far)) return 0;
-  try {
-    rank.team = std::make_unique<Team>(rank);
-    return rank.team->offset();
-  } catch (const std::bad_alloc&) {
-    return 0;
-  }
-}
-
-void meet_team(Rank& rank, const std::vector<std::uint64_t>& offsets) {
-  if (std::ranges::find(offsets, 0U) == offsets.end()) {
-    rank.team->connect(offsets);
-  } else {
-    rank.team.reset();
-  }
-}
 
 namespace {
 
@@ -115,7 +82,7 @@ void make_teams(const LocalGroup& base, const Members& all) {
   const progress::Blocking blocking;
   std::vector<std::uint64_t> mine;
   mine.reserve(base.ranks.size());
-  for (Rank* const rank : base.ranks) mine.push_back(take_flags(*rank));
+  for (Rank* const rank : base.ranks) mine.push_back(collective::take_flags(*rank));
   std::vector<int> counts;
   std::vector<int> places;
   counts.reserve(all.ranks_of.size());
@@ -127,7 +94,7 @@ void make_teams(const LocalGroup& base, const Members& all) {
   std::vector<std::uint64_t> offsets(all.peers.size());
   check(PMPI_Allgatherv(mine.data(), static_cast<int>(mine.size()), MPI_UINT64_T, offsets.data(), counts.data(), places.data(),
                         MPI_UINT64_T, base.handle));
-  for (Rank* const rank : base.ranks) meet_team(*rank, offsets);
+  for (Rank* const rank : base.ranks) collective::meet_team(*rank, offsets);
 }
 
 }  // namespace

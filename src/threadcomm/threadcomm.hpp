@@ -17,7 +17,7 @@
 #include <memory>
 #include <vector>
 
-#include "lane/match_context.hpp"
+#include "collective/rank.hpp"
 #include "p2p/communicator.hpp"
 #include "p2p/message.hpp"
 
@@ -25,14 +25,8 @@ namespace plait::threadcomm {
 
 struct LocalGroup;
 struct ParallelRegion;  // parallel_region.hpp
-class Team;             // team.hpp
 
-/// All ranks of a communicator.
-struct Members : p2p::Members {
-  std::vector<std::uint32_t> hidden;                 ///< each rank's number for what collective calls send
-  std::vector<std::uint32_t> process_of;             ///< by rank; processes are numbered by their lowest ranks
-  std::vector<std::vector<std::uint32_t>> ranks_of;  ///< by process, ascending
-};
+using collective::Members;
 
 /// How a Cartesian communicator is laid out, or a graph.
 struct Topology {
@@ -45,23 +39,11 @@ struct Topology {
   bool weighted = false;
 };
 
-struct Rank : p2p::Communicator {
+struct Rank : collective::Rank {
   LocalGroup* group = nullptr;
-  const Members* all = nullptr;
   int seat = 0;
-  lane::MatchContext* hidden = nullptr;  ///< where the messages of collective calls are matched; lanes are those of locals[0]
-  std::uint32_t sequence = 0;            ///< of the next collective call
-  std::unique_ptr<Team> team;            ///< where the communicator lies within a node, and has few ranks
   std::shared_ptr<const Topology> topology;
   std::map<int, void*> attributes;  ///< by keyval
-  int calls = 0;                    ///< collective calls that have a request
-  bool freed = false;               ///< by the program, with such calls left
-
-  [[nodiscard]] lane::Endpoint& endpoint() noexcept { return *locals[0].endpoint; }
-  ~Rank();
-  Rank();
-  Rank(const Rank&) = delete;
-  Rank& operator=(const Rank&) = delete;
 };
 
 struct LocalGroup : p2p::Communicator {
@@ -71,16 +53,11 @@ struct LocalGroup : p2p::Communicator {
   std::atomic<int> left{0};                ///< ranks that have not freed it
   std::unique_ptr<ParallelRegion> region;  ///< of a base
   std::vector<lane::Endpoint*> endpoints;  ///< of a base's threads
-  ~LocalGroup();
+  ~LocalGroup() override;
   LocalGroup();
   LocalGroup(const LocalGroup&) = delete;
   LocalGroup& operator=(const LocalGroup&) = delete;
 };
-
-/// Takes ArrivalFlags where the communicator may have a team: its offset, else 0.
-[[nodiscard]] std::uint64_t take_flags(Rank& rank) noexcept;
-/// What all ranks have said: none has a team if one has none. Throws std::bad_alloc.
-void meet_team(Rank& rank, const std::vector<std::uint64_t>& offsets);
 
 /// Is this a thread communicator, whether or not the calling thread is a rank of it?
 [[nodiscard]] inline bool is_threadcomm(const p2p::Communicator& c) noexcept { return c.of_thread != nullptr; }
@@ -112,7 +89,5 @@ void finish(LocalGroup& base, p2p::Call call);
 [[nodiscard]] int compare(const Rank& one, const Rank& other);
 /// MPI_Comm_free by one of its ranks, not at the base. Takes effect when no collective call is left.
 void free_rank(Rank& rank);
-/// A collective call with a request has ended.
-void end_call(Rank& rank);
 
 }  // namespace plait::threadcomm

@@ -7,9 +7,15 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "threadcomm/call.hpp"
+#include "collective/algorithms.hpp"
+#include "collective/call.hpp"
 
 namespace plait::threadcomm {
+
+using collective::Blocks;
+using collective::Collective;
+using collective::run;
+using collective::Steps;
 
 namespace {
 
@@ -99,8 +105,8 @@ Rank& create_distributed(Rank& parent, const Edges& e, p2p::Call call) {
     blocks.counts = counts.data();
     blocks.displacements = places.data();
     blocks.type = MPI_INT;
-    const lane::Memory own = memory_of(from, count, MPI_INT);
-    const int error = run(parent, call, [&](Collective& c) { return allgather(c, own, blocks, false); });
+    const lane::Memory own = p2p::memory_of(from, count, MPI_INT);
+    const int error = run(parent, call, [&](Collective& c) { return collective::allgather(c, own, blocks, false); });
     require(error == MPI_SUCCESS, error);
   };
   const auto length = static_cast<int>(mine.size());
@@ -183,7 +189,7 @@ Neighbourhood neighbourhood_of(const Rank& rank) {
 }
 
 Steps neighbors(Collective& c, Blocks from, Blocks to, bool same) {
-  const Neighbourhood n = neighbourhood_of(c.rank());
+  const Neighbourhood n = neighbourhood_of(static_cast<const Rank&>(c.rank()));
   // What a rank sends down a dimension its neighbour receives from above, also where both directions lead to the same rank
   // (MPI-4.1, 8.6).
   const auto sub = [&](std::size_t i) { return n.cartesian ? static_cast<int>(i) : 0; };

@@ -3,7 +3,8 @@
 
 #include <span>
 
-#include "threadcomm/algorithms.hpp"
+#include "collective/collective.hpp"
+#include "threadcomm/threadcomm.hpp"
 
 namespace plait::threadcomm {
 
@@ -37,5 +38,8 @@ struct Neighbourhood {
   bool cartesian;
 };
 [[nodiscard]] Neighbourhood neighbourhood_of(const Rank& rank);
+
+/// The algorithm of a collective call between neighbours: blocks by neighbour. `same`: every neighbour gets the first block.
+[[nodiscard]] collective::Steps neighbors(collective::Collective& c, collective::Blocks from, collective::Blocks to, bool same);
 
 }  // namespace plait::threadcomm

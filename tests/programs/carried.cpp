@@ -1,8 +1,11 @@
-// carried all|streams: ordinary communicators of all makes. With PLAIT_COMMUNICATORS=all plait carries their messages, and the MPI sees
-// none; else the MPI does. Then several threads use one communicator, and one whose message waits while it is freed. 2 processes and more.
+// carried all|streams|none: ordinary communicators of all makes. With PLAIT_COMMUNICATORS=all plait carries their messages, and the MPI
+// sees none; else the MPI does. Likewise collective calls inside a node. Then several threads use one communicator, and one with requests
+// that are pending is freed. 2 processes and more.
 #include <mpi.h>
 
 #include <array>
+#include <atomic>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <functional>
@@ -10,6 +13,13 @@
 #include <vector>
 
 #include "check.h"
+
+// Open MPI 5 calls itself MPI 3.1, and has them.
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+#define HAS_SESSIONS 1
+#else
+#define HAS_SESSIONS 0
+#endif
 
 namespace {
 
@@ -52,6 +62,89 @@ void exchange(MPI_Comm comm, const char* make, bool carried) {
   CHECK(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS && sum == size * (size - 1) / 2);
 }
 
+/// A broadcast by its usual name and one of the MPI's own, at the root in another order than elsewhere: what comes first tells who carries
+/// it.
+bool has_collectives_of_plait(MPI_Comm comm) {
+  const int rank = rank_of(comm);
+  int named = rank == 0 ? 1 : -1;
+  int native = rank == 0 ? 2 : -1;
+  MPI_Request by_name = MPI_REQUEST_NULL;
+  MPI_Request by_mpi = MPI_REQUEST_NULL;
+  if (rank == 0) PMPI_Ibcast(&native, 1, MPI_INT, 0, comm, &by_mpi);
+  CHECK(MPI_Ibcast(&named, 1, MPI_INT, 0, comm, &by_name) == MPI_SUCCESS);
+  if (rank != 0) PMPI_Ibcast(&native, 1, MPI_INT, 0, comm, &by_mpi);
+  MPI_Wait(&by_name, MPI_STATUS_IGNORE);
+  PMPI_Wait(&by_mpi, MPI_STATUS_IGNORE);
+  CHECK((named == 1 && native == 2) || (rank != 0 && named == 2 && native == 1));
+  int most = named;
+  MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, comm);
+  return most == 1;
+}
+
+void collectives(MPI_Comm comm, const char* make, bool carried) {
+  const int size = comm == MPI_COMM_NULL ? 1 : size_of(comm);
+  if (size == 1) return;
+  MPI_Comm node = MPI_COMM_NULL;
+  PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  const bool here = size_of(node) == size;
+  PMPI_Comm_free(&node);
+  const bool expected = carried && here && std::strcmp(make, "MPI_Comm_idup") != 0;
+  if (has_collectives_of_plait(comm) == expected) return;
+  std::fprintf(stderr, "%s: collective calls are %s\n", make, expected ? "the MPI's" : "plait's");
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+/// After a barrier one MPI_Win_test sees that the accesses before it are over, as it does after the MPI's own barrier.
+void test_window_once() {
+  int memory = 0;
+  MPI_Win window = MPI_WIN_NULL;
+  MPI_Group all = MPI_GROUP_NULL;
+  MPI_Group some = MPI_GROUP_NULL;
+  const int zero = 0;
+  const int rank = rank_of(MPI_COMM_WORLD);
+  MPI_Win_create(&memory, sizeof memory, sizeof memory, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  MPI_Win_get_group(window, &all);
+  for (int i = 0; i < 20; ++i) {
+    if (rank == 0) {
+      MPI_Group_excl(all, 1, &zero, &some);
+      MPI_Win_start(some, 0, window);
+      MPI_Barrier(MPI_COMM_WORLD);
+      MPI_Win_complete(window);
+    } else {
+      MPI_Group_incl(all, 1, &zero, &some);
+      MPI_Win_post(some, 0, window);
+      MPI_Barrier(MPI_COMM_WORLD);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    int over = 1;
+    if (rank != 0) CHECK(MPI_Win_test(window, &over) == MPI_SUCCESS && over);
+    MPI_Group_free(&some);
+  }
+  MPI_Group_free(&all);
+  MPI_Win_free(&window);
+}
+
+/// The MPI's own, since it alone knows who they are.
+void neighbours() {
+  const int size = size_of(MPI_COMM_WORLD);
+  const int periodic = 1;
+  MPI_Comm ring = MPI_COMM_NULL;
+  CHECK(MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &ring) == MPI_SUCCESS);
+  const int rank = rank_of(ring);
+  for (const bool blocking : {true, false}) {
+    std::array<int, 2> found{-1, -1};
+    if (blocking) {
+      CHECK(MPI_Neighbor_allgather(&rank, 1, MPI_INT, found.data(), 1, MPI_INT, ring) == MPI_SUCCESS);
+    } else {
+      MPI_Request request = MPI_REQUEST_NULL;
+      CHECK(MPI_Ineighbor_allgather(&rank, 1, MPI_INT, found.data(), 1, MPI_INT, ring, &request) == MPI_SUCCESS);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    CHECK(found[0] == (rank + size - 1) % size && found[1] == (rank + 1) % size);
+  }
+  MPI_Comm_free(&ring);
+}
+
 using Make = std::function<MPI_Comm()>;
 struct Named {
   const char* name;
@@ -81,6 +174,10 @@ MPI_Comm merged() {
   MPI_Comm_free(&half);
   return merged;
 }
+
+#if HAS_SESSIONS
+MPI_Session session = MPI_SESSION_NULL;
+#endif
 
 std::vector<Named> makes() {
   static const int size = size_of(MPI_COMM_WORLD);
@@ -123,6 +220,17 @@ std::vector<Named> makes() {
          });
        }},
       {"MPI_Intercomm_merge", merged},
+#if HAS_SESSIONS
+      {"MPI_Comm_create_from_group",
+       [] {
+         MPI_Group all = MPI_GROUP_NULL;
+         CHECK(MPI_Group_from_session_pset(session, "mpi://WORLD", &all) == MPI_SUCCESS);
+         MPI_Comm comm =
+             made([&](MPI_Comm* c) { return MPI_Comm_create_from_group(all, "carried", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, c); });
+         MPI_Group_free(&all);
+         return comm;
+       }},
+#endif
   };
 }
 
@@ -157,20 +265,80 @@ void use_by_threads(MPI_Comm comm) {
   for (std::thread& t : threads) t.join();
 }
 
-/// Started requests outlive their communicator.
+/// One thread makes collective calls while others send on the same communicator.
+void collectives_beside_messages() {
+  const int size = size_of(MPI_COMM_WORLD);
+  std::thread messages([] { use_by_threads(MPI_COMM_WORLD); });
+  for (int i = 0; i < 500; ++i) {
+    std::array<std::int64_t, 3> numbers{i, rank_of(MPI_COMM_WORLD), 1};
+    MPI_Allreduce(MPI_IN_PLACE, numbers.data(), 3, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+    CHECK(numbers[0] == i * size && numbers[1] == size * (size - 1) / 2 && numbers[2] == size);
+    std::vector<int> large(i % 50 ? 0 : 30000, rank_of(MPI_COMM_WORLD) == 0 ? i : -1);
+    MPI_Bcast(large.data(), static_cast<int>(large.size()), MPI_INT, 0, MPI_COMM_WORLD);
+    CHECK(large.empty() || (large.front() == i && large.back() == i));
+  }
+  messages.join();
+}
+
+/// What one thread has started another completes, while the first one starts more.
+void complete_elsewhere() {
+  constexpr int kCalls = 200;
+  const int size = size_of(MPI_COMM_WORLD);
+  std::vector<MPI_Request> requests(kCalls, MPI_REQUEST_NULL);
+  std::vector<std::int64_t> sums(kCalls);
+  std::atomic<int> started{0};
+  std::thread other([&] {
+    for (int i = 0; i < kCalls; ++i) {
+      while (started.load(std::memory_order_acquire) <= i) std::this_thread::yield();
+      MPI_Wait(&requests[static_cast<std::size_t>(i)], MPI_STATUS_IGNORE);
+    }
+  });
+  for (int i = 0; i < kCalls; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    sums[at] = rank_of(MPI_COMM_WORLD) + i;
+    MPI_Iallreduce(MPI_IN_PLACE, &sums[at], 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD, &requests[at]);
+    started.store(i + 1, std::memory_order_release);
+  }
+  other.join();
+  for (int i = 0; i < kCalls; ++i) CHECK(sums[static_cast<std::size_t>(i)] == size * (size - 1) / 2 + i * size);
+}
+
+/// By the MPI's class, and nothing is lost.
+void mistakes() {
+  MPI_Comm comm = made([](MPI_Comm* c) { return MPI_Comm_dup(MPI_COMM_WORLD, c); });
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  int number = rank_of(comm);
+  const auto is = [](int error, int expected) {
+    int found = 0;
+    MPI_Error_class(error, &found);
+    return found == expected;
+  };
+  CHECK(is(MPI_Bcast(&number, 1, MPI_INT, size_of(comm), comm), MPI_ERR_ROOT));
+  CHECK(is(MPI_Bcast(&number, -1, MPI_INT, 0, comm), MPI_ERR_COUNT));
+  CHECK(is(MPI_Reduce(&number, &number, 1, MPI_INT, MPI_OP_NULL, 0, comm), MPI_ERR_OP));
+  CHECK(is(MPI_Send(&number, 1, MPI_INT, size_of(comm), 0, comm), MPI_ERR_RANK));
+  CHECK(MPI_Bcast(&number, 1, MPI_INT, 1, comm) == MPI_SUCCESS && number == 1);
+  MPI_Comm_free(&comm);
+}
+
+/// Started requests outlive their communicator. Collective ones of the MPI's own do not in Open MPI 5.0.11, between nodes.
 void free_while_pending() {
   const int size = size_of(MPI_COMM_WORLD);
   const int rank = rank_of(MPI_COMM_WORLD);
+  const bool collectives_too = has_collectives_of_plait(MPI_COMM_WORLD);
   for (int i = 0; i < 20; ++i) {
     MPI_Comm comm = made([](MPI_Comm* c) { return MPI_Comm_dup(MPI_COMM_WORLD, c); });
     static std::vector<int> out(50000);
     static std::vector<int> in(50000);
     out.back() = 100 * i + rank;
-    MPI_Request requests[2];
+    std::int64_t sum = rank + i;
+    MPI_Request requests[3] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
     MPI_Irecv(in.data(), 50000, MPI_INT, (rank + size - 1) % size, 1, comm, &requests[0]);
     MPI_Isend(out.data(), 50000, MPI_INT, (rank + 1) % size, 1, comm, &requests[1]);
+    if (collectives_too) MPI_Iallreduce(MPI_IN_PLACE, &sum, 1, MPI_INT64_T, MPI_SUM, comm, &requests[2]);
     MPI_Comm_free(&comm);
-    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
+    CHECK(!collectives_too || sum == size * (size - 1) / 2 + i * size);
     CHECK(in.back() == 100 * i + (rank + size - 1) % size);
   }
 }
@@ -181,12 +349,17 @@ int main(int argc, char** argv) {
   const bool carried = argc > 1 && std::strcmp(argv[1], "all") == 0;
   int provided = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+#if HAS_SESSIONS
+  CHECK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session) == MPI_SUCCESS);
+#endif
   exchange(MPI_COMM_WORLD, "MPI_COMM_WORLD", carried);
   exchange(MPI_COMM_SELF, "MPI_COMM_SELF", carried);
+  collectives(MPI_COMM_WORLD, "MPI_COMM_WORLD", carried);
   for (const auto& [name, make] : makes()) {
     for (int i = 0; i < 3; ++i) {  // endpoints are used again
       MPI_Comm comm = make();
       exchange(comm, name, carried);
+      collectives(comm, name, carried);
       if (comm != MPI_COMM_NULL && i == 2) {
         MPI_Comm again = made([&](MPI_Comm* c) { return MPI_Comm_dup(comm, c); });
         exchange(again, name, carried);
@@ -195,9 +368,19 @@ int main(int argc, char** argv) {
       if (comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
     }
   }
-  if (provided == MPI_THREAD_MULTIPLE) use_by_threads(MPI_COMM_WORLD);
+  if (provided == MPI_THREAD_MULTIPLE) {
+    use_by_threads(MPI_COMM_WORLD);
+    collectives_beside_messages();
+    complete_elsewhere();
+  }
+  neighbours();
+  if (has_collectives_of_plait(MPI_COMM_WORLD)) test_window_once();
+  mistakes();
   free_while_pending();
   MPI_Barrier(MPI_COMM_WORLD);
+#if HAS_SESSIONS
+  MPI_Session_finalize(&session);
+#endif
   if (rank_of(MPI_COMM_WORLD) == 0) std::puts("communicators of all makes: right");
   MPI_Finalize();
   return 0;

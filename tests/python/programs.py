@@ -46,9 +46,13 @@ def run(name, *words, processes=2, hosts=1, env=(), status=0, timeout=60):
     return done
 
 
+def random_seed():
+    return random.SystemRandom().randrange(1 << 32)
+
+
 def random_program(processes, hosts, messages, *words, env=()):
     """random_p2p with a seed of its own; it says itself whether all is as its model says."""
-    seed = random.SystemRandom().randrange(1 << 32)
+    seed = random_seed()
     without = WITHOUT.get((MPI.name, hosts > 1))
     line = ["--seed", seed, "--messages", messages, *words, *(["--without", without] if without else [])]
     done = run("random_p2p", *line, processes=processes, hosts=hosts, timeout=120, status=None, env=env)

@@ -1,9 +1,11 @@
 """Ordinary communicators whose messages plait carries (PLAIT_COMMUNICATORS=all), under the MPI that PLAIT_MPI names.
 Each test says its processes x threads."""
 
+import os
+
 import pytest
 from plait import launch
-from programs import MPI, random_program, run
+from programs import MPI, random_program, random_seed, run
 
 ALL = ["PLAIT_COMMUNICATORS=all"]
 
@@ -21,9 +23,38 @@ def test_communicators_of_all_makes_between_nodes():
     assert run("carried", "all", processes=4, hosts=2, env=ALL).stdout == "communicators of all makes: right\n"
 
 
+def test_more_processes_than_cores_are_known():
+    """two more than cores, at most 16: they would spin while the others have no core"""
+    cores = len(os.sched_getaffinity(0))
+    processes = min(cores + 2, 16)
+    done = run("carried", "all", processes=processes, env=[*ALL, "PLAIT_REPORT=1"])
+    assert done.stderr.count(", threads outnumber cores") == (processes if processes > cores else 0)
+
+
 def test_they_are_the_mpis_unless_asked_for():
     """2 x 1 and 4"""
     assert run("carried", "streams").stdout == "communicators of all makes: right\n"
+
+
+@pytest.mark.parametrize("env", [[], ALL], ids=["streams", "all"])
+def test_spawned_processes(env):
+    """1 x 1, and the one that it starts"""
+    if MPI.family == "openmpi":
+        pytest.skip("Open MPI spawns nothing where its processes are bound to all cores (PE=2 of 2), as plait run binds them")
+    if MPI.name == "system":
+        pytest.skip("Debian's MPICH 4.0.2 spawns nothing, with its own launcher alone either")
+    # Intel MPI on one node: "shm fabric does not support Spawns, please use shm:ofi fabric instead".
+    assert run("spawn", processes=1, env=[*env, "I_MPI_FABRICS=shm:ofi"]).stdout == "a number came from a spawned process: right\n"
+
+
+def test_none_at_all():
+    """2 x 1 and 4"""
+    none = ["PLAIT_COMMUNICATORS=none"]
+    assert run("carried", "none", env=none).stdout == "communicators of all makes: right\n"
+    refused = run("stream", env=none, status=None)
+    assert refused.returncode != 0
+    assert "MPIX_Stream_comm_create" in refused.stderr
+    assert "MPI_ERR_UNSUPPORTED_OPERATION" in refused.stderr
 
 
 @pytest.mark.parametrize(
@@ -34,6 +65,14 @@ def test_random_messages(processes, nodes, words):
     if nodes > 1 and (reason := launch.why_no_nodes(MPI)):
         pytest.skip(reason)
     random_program(processes, nodes, 5000, "--max-bytes", 200_000, *words, env=ALL)
+
+
+@pytest.mark.parametrize(("processes", "calls"), [(1, 400), (2, 400), (4, 400), (7, 400), (34, 40)])
+def test_random_collectives(processes, calls):
+    """1, 2, 4, 7 and 34 x 1: a team has 32 at most. Between nodes they are the MPI's own: some of MPICH's are wrong with 7, or 3"""
+    seed = random_seed()
+    done = run("random_collectives", "--seed", seed, "--calls", calls, "--threads", 0, processes=processes, timeout=120, env=ALL)
+    assert done.stdout == f"random_collectives: seed {seed}, {calls} calls by {processes} x 1 ranks, all as the reference says\n"
 
 
 @pytest.mark.parametrize("program", ["stream_errors", "stream_idup", "last_words"])

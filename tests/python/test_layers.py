@@ -7,7 +7,7 @@ from plait.mpis import ROOT
 
 SOURCES = ROOT / "src"
 
-# What each room may use beside itself. Features (grequest, stream, threadcomm, partitioned) do not know each other.
+# What each room may use beside itself. Features (grequest, stream, threadcomm, ordinary, partitioned) do not know each other.
 BELOW_FEATURES = {"base", "progress", "layout", "transport", "lane", "p2p"}
 MAY_USE = {
     "base": set(),
@@ -16,11 +16,13 @@ MAY_USE = {
     "transport": {"base", "progress"},
     "lane": {"base", "progress", "layout", "transport"},
     "p2p": {"base", "progress", "layout", "transport", "lane"},
+    "collective": BELOW_FEATURES,
     "grequest": BELOW_FEATURES,
     "stream": BELOW_FEATURES,
-    "threadcomm": BELOW_FEATURES,
+    "threadcomm": BELOW_FEATURES | {"collective"},
+    "ordinary": BELOW_FEATURES | {"collective"},
     "partitioned": BELOW_FEATURES,
-    "mpi": BELOW_FEATURES | {"grequest", "stream", "threadcomm", "partitioned"},
+    "mpi": BELOW_FEATURES | {"collective", "grequest", "stream", "threadcomm", "ordinary", "partitioned"},
 }
 # Compiled and tested without any MPI: files of these rooms that may include mpi.h.
 WITHOUT_MPI = {"base": set(), "progress": set(), "lane": set(), "transport": {"packets.cpp", "packets.hpp"}}

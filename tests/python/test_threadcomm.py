@@ -1,12 +1,11 @@
 """Programs with thread communicators, under the MPI that PLAIT_MPI names. Each test says its processes x threads."""
 
-import random
 import re
 from pathlib import Path
 
 import pytest
 from plait import launch
-from programs import MPI, preloading, run
+from programs import MPI, preloading, random_seed, run
 
 
 def test_example_with_libomp():
@@ -47,7 +46,7 @@ def test_too_few_threads_are_told():
 
 
 def random_calls(processes, threads, calls, hosts=1, more=0):
-    seed = random.SystemRandom().randrange(1 << 32)
+    seed = random_seed()
     done = run(
         "random_collectives",
         "--seed",
@@ -130,6 +129,6 @@ def test_random_messages_between_nodes():
 
 
 def random_messages(processes, hosts, messages, *words):
-    line = ["--seed", random.SystemRandom().randrange(1 << 32), "--messages", messages, *words]
+    line = ["--seed", random_seed(), "--messages", messages, *words]
     done = run("random_p2p", *line, processes=processes, hosts=hosts, timeout=120)
     assert "all as the model says" in done.stdout

@@ -1,4 +1,4 @@
-#include "threadcomm/combine.hpp"
+#include "collective/combine.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 #include "base/error.hpp"
 #include "base/mpi_lock.hpp"
+#include "collective/collective.hpp"
 #include "layout/quiet.hpp"
 #include "p2p/handle_bits.hpp"
-#include "threadcomm/collective.hpp"
 
-namespace plait::threadcomm {
+namespace plait::collective {
 
 namespace {
 
@@ -264,4 +264,4 @@ void* combine_tree(std::span<void*> blocks, MPI_Count count, const Combination& 
   return blocks[0];
 }
 
-}  // namespace plait::threadcomm
+}  // namespace plait::collective

@@ -12,15 +12,15 @@
 #include <string>
 #include <vector>
 
+#include "collective/combine.hpp"
+#include "collective/kept.hpp"
+#include "collective/rank.hpp"
+#include "collective/steps.hpp"
 #include "lane/task.hpp"
 #include "p2p/message.hpp"
 #include "p2p/types.hpp"
-#include "threadcomm/combine.hpp"
-#include "threadcomm/kept.hpp"
-#include "threadcomm/steps.hpp"
-#include "threadcomm/threadcomm.hpp"
 
-namespace plait::threadcomm {
+namespace plait::collective {
 
 class Collective final : public lane::Task {
  public:
@@ -127,4 +127,4 @@ struct Blocks {
 /// Data from one buffer into another; no more than it has room for.
 void copy(const lane::Memory& from, const lane::Memory& to);
 
-}  // namespace plait::threadcomm
+}  // namespace plait::collective

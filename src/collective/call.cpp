@@ -1,8 +1,8 @@
-#include "threadcomm/call.hpp"
+#include "collective/call.hpp"
 
 #include "p2p/handle_bits.hpp"
 
-namespace plait::threadcomm {
+namespace plait::collective {
 
 void wait(Collective& c, p2p::Call call) {
   p2p::wait_until(c.rank().endpoint(), call, [&] { return c.complete(); }, [&] { return c.waits_for(); });
@@ -28,7 +28,7 @@ constexpr RequestKind kCollective{
           const int error = answer(r, status);
           Rank& rank = of(r).call.rank();
           request::destroy(of(r));
-          end_call(rank);
+          end_use(rank);
           return error;
         },
     .peek = answer,
@@ -37,12 +37,7 @@ constexpr RequestKind kCollective{
     .cancel = [](Request&) -> int { return MPI_ERR_REQUEST; },
     .waiter = [](Request& r) { return &of(r).call.rank().endpoint().waiter(); },
     .patience = &progress::kForMessage,
-    .communicator =
-        [](const Request& r) {
-          const Rank& rank = of(r).call.rank();
-          // The last call of one that the program has freed frees it in the MPI, before its error is told.
-          return rank.freed ? p2p::stand_in(rank.handle) : p2p::to_bits(rank.handle);
-        },
+    .communicator = [](const Request& r) { return of(r).call.rank().hidden->handle; },
     .describe = [](const Request& r, std::string& text) { text += of(r).call.waits_for(); },
 };
 
@@ -50,8 +45,8 @@ CollectiveRequest& make_request(Rank& rank) {
   auto* const r = request::make<CollectiveRequest>(rank);
   if (!r) throw std::bad_alloc();
   r->kind = &kCollective;
-  ++rank.calls;
+  rank.uses.fetch_add(1, std::memory_order_relaxed);
   return *r;
 }
 
-}  // namespace plait::threadcomm
+}  // namespace plait::collective

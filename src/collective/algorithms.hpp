@@ -4,10 +4,10 @@
 // ranks are spread over processes: the same bits in every run, N x 1, 1 x N or mixed.
 #pragma once
 
-#include "threadcomm/collective.hpp"
-#include "threadcomm/combine.hpp"
+#include "collective/collective.hpp"
+#include "collective/combine.hpp"
 
-namespace plait::threadcomm {
+namespace plait::collective {
 
 // ---- data that moves (movement.cpp). `in_place`: on this rank, where its block is already where it belongs.
 
@@ -44,9 +44,4 @@ struct Reduction {
 [[nodiscard]] bool alltoall_by_team(Rank& rank, const Blocks& from, const Blocks& to, bool in_place, p2p::Call call);
 [[nodiscard]] bool allgather_by_team(Rank& rank, const lane::Memory& mine, const Blocks& all, bool in_place, p2p::Call call);
 
-// ---- between neighbours (topology.cpp)
-
-/// Blocks by neighbour. `same`: every neighbour gets the first block.
-[[nodiscard]] Steps neighbors(Collective& c, Blocks from, Blocks to, bool same);
-
-}  // namespace plait::threadcomm
+}  // namespace plait::collective

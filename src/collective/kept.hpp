@@ -4,7 +4,7 @@
 
 #include <mpi.h>
 
-namespace plait::threadcomm {
+namespace plait::collective {
 
 /// What one call uses.
 class KeptType {
@@ -28,4 +28,4 @@ class KeptType {
 /// The program frees one. False where no call uses it: then it is to be freed now.
 [[nodiscard]] bool free_type_later(MPI_Datatype type) noexcept;
 
-}  // namespace plait::threadcomm
+}  // namespace plait::collective

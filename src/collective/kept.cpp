@@ -1,4 +1,4 @@
-#include "threadcomm/kept.hpp"
+#include "collective/kept.hpp"
 
 #include <cstdint>
 #include <mutex>
@@ -7,7 +7,7 @@
 #include "base/mpi_lock.hpp"
 #include "p2p/handle_bits.hpp"
 
-namespace plait::threadcomm {
+namespace plait::collective {
 
 namespace {
 
@@ -63,4 +63,4 @@ bool free_type_later(MPI_Datatype type) noexcept {
   return true;
 }
 
-}  // namespace plait::threadcomm
+}  // namespace plait::collective

@@ -9,7 +9,7 @@
 
 #include "p2p/types.hpp"
 
-namespace plait::threadcomm {
+namespace plait::collective {
 
 struct UserFunction {
   MPI_User_function* small = nullptr;
@@ -51,4 +51,4 @@ void remember_operation(MPI_Op op, MPI_User_function_c* function) noexcept;
 #endif
 void forget_operation(MPI_Op op) noexcept;
 
-}  // namespace plait::threadcomm
+}  // namespace plait::collective

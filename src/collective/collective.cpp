@@ -1,4 +1,4 @@
-#include "threadcomm/collective.hpp"
+#include "collective/collective.hpp"
 
 #include <algorithm>
 #include <new>
@@ -6,11 +6,11 @@
 
 #include "base/error.hpp"
 #include "base/mpi_lock.hpp"
+#include "collective/combine.hpp"
 #include "lane/eager.hpp"
 #include "p2p/hang.hpp"
-#include "threadcomm/combine.hpp"
 
-namespace plait::threadcomm {
+namespace plait::collective {
 
 using lane::Endpoint;
 using lane::Operation;
@@ -124,7 +124,7 @@ std::string Collective::waits_for() const {
     if (o->complete.load(std::memory_order_relaxed)) continue;
     text += (text.empty() ? "rank " : ", rank ") + std::to_string(o->is_send ? o->to_rank : static_cast<int>(o->first_source));
   }
-  return text + " in the same call on " + p2p::name_of(*rank_.locals[0].context);
+  return text + " in the same call on " + p2p::name_of(*rank_.hidden);
 }
 
 lane::Memory Blocks::block(int i) const {
@@ -139,4 +139,4 @@ void copy(const lane::Memory& from, const lane::Memory& to) {
   if (from.bytes > to.bytes) throw MPIError{MPI_ERR_TRUNCATE, false};
 }
 
-}  // namespace plait::threadcomm
+}  // namespace plait::collective

@@ -3,11 +3,11 @@
 
 #include <new>
 
+#include "collective/collective.hpp"
 #include "lane/request.hpp"
-#include "threadcomm/collective.hpp"
 #include "transport/network.hpp"
 
-namespace plait::threadcomm {
+namespace plait::collective {
 
 /// Waits for one that was begun.
 void wait(Collective& c, p2p::Call call);
@@ -42,4 +42,4 @@ template <class Make>
   return r;
 }
 
-}  // namespace plait::threadcomm
+}  // namespace plait::collective

@@ -1,4 +1,4 @@
-#include "threadcomm/team.hpp"
+#include "collective/team.hpp"
 
 #include <sched.h>
 
@@ -8,18 +8,20 @@
 
 #include "base/delay.hpp"
 #include "base/error.hpp"
+#include "collective/rank.hpp"
 #include "lane/node.hpp"
 #include "p2p/hang.hpp"
 #include "progress/wait.hpp"
-#include "threadcomm/threadcomm.hpp"
 
-namespace plait::threadcomm {
+namespace plait::collective {
 
 namespace {
 
-/// All ranks together have that much to stage, but each no more than kMostChunk.
+/// All ranks together have that much to stage, but each no more than kMostChunk. Two, which often have a core each, stage less at a time:
+/// one copies in while the other copies out. More ranks than cores want few meetings.
 constexpr std::size_t kAllChunks = std::size_t{1} << 20;
 constexpr std::size_t kMostChunk = std::size_t{128} << 10;
+constexpr std::size_t kMostChunkOfTwo = std::size_t{16} << 10;
 
 constexpr std::size_t round_up(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
@@ -84,8 +86,9 @@ void Team::connect(const std::vector<std::uint64_t>& offsets) {
   }
   one_process_ = std::ranges::find(near_, 0) == near_.end();
   // Whole cache lines, so that operations find their operands aligned.
-  chunk_ = std::min(kMostChunk, kAllChunks / n / 64 * 64);  // NOLINT(clang-analyzer-core.DivideZero): there are ranks
-  share_ = round_up(chunk_ / n) + 64;                       // shares are of whole elements
+  chunk_ =
+      std::min(n == 2 ? kMostChunkOfTwo : kMostChunk, kAllChunks / n / 64 * 64);  // NOLINT(clang-analyzer-core.DivideZero): there are ranks
+  share_ = round_up(chunk_ / n) + 64;                                             // shares are of whole elements
 }
 
 Team::~Team() {
@@ -163,7 +166,7 @@ void Team::wait_long(std::size_t rank, std::uint32_t meeting, p2p::Call call) {
   delay();
   p2p::wait_until(
       rank_.endpoint(), call, [&] { return has_come(rank, meeting); },
-      [&] { return "rank " + std::to_string(rank) + " to come to it on " + p2p::name_of(*rank_.locals[0].context); });
+      [&] { return "rank " + std::to_string(rank) + " to come to it on " + p2p::name_of(*rank_.hidden); });
   asleep.fetch_sub(1, std::memory_order_relaxed);
 }
 
@@ -194,4 +197,4 @@ void Team::know_bulk(std::size_t rank, const Bulk& bulk) {
   if (!bulk_[rank]) bulk_[rank] = static_cast<std::byte*>(lane::Node::get().at({rank_.peers[rank].address.region, bulk.offset}));
 }
 
-}  // namespace plait::threadcomm
+}  // namespace plait::collective

@@ -6,7 +6,7 @@
 #include <exception>
 #include <utility>
 
-namespace plait::threadcomm {
+namespace plait::collective {
 
 class [[nodiscard]] Steps {
  public:
@@ -62,4 +62,4 @@ class [[nodiscard]] Steps {
   Handle handle_;
 };
 
-}  // namespace plait::threadcomm
+}  // namespace plait::collective

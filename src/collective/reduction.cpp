@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "threadcomm/algorithms.hpp"
-#include "threadcomm/combine.hpp"
+#include "collective/algorithms.hpp"
+#include "collective/combine.hpp"
 
-namespace plait::threadcomm {
+namespace plait::collective {
 
 namespace {
 
@@ -253,4 +253,4 @@ Steps scan(Collective& c, Reduction r, bool exclusive) {
   }
 }
 
-}  // namespace plait::threadcomm
+}  // namespace plait::collective

@@ -8,11 +8,11 @@
 #include <span>
 
 #include "base/error.hpp"
-#include "threadcomm/algorithms.hpp"
-#include "threadcomm/combine.hpp"
-#include "threadcomm/team.hpp"
+#include "collective/algorithms.hpp"
+#include "collective/combine.hpp"
+#include "collective/team.hpp"
 
-namespace plait::threadcomm {
+namespace plait::collective {
 
 namespace {
 
@@ -359,4 +359,4 @@ bool alltoall_by_team(Rank& rank, const Blocks& from, const Blocks& to, bool in_
   return true;
 }
 
-}  // namespace plait::threadcomm
+}  // namespace plait::collective

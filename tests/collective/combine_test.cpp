@@ -1,5 +1,5 @@
 // MPI's operations without the MPI: the same bits as PMPI_Reduce_local, for every operation and datatype that it takes. 1 x 1.
-#include "threadcomm/combine.hpp"
+#include "collective/combine.hpp"
 
 #include <gtest/gtest.h>
 #include <mpi.h>
@@ -11,7 +11,7 @@
 #include <random>
 #include <vector>
 
-namespace plait::threadcomm {
+namespace plait::collective {
 namespace {
 
 struct Type {
@@ -100,4 +100,4 @@ TEST(Combine, OperationsOfTheProgramHaveTheLowerOperandFirst) {
 }
 
 }  // namespace
-}  // namespace plait::threadcomm
+}  // namespace plait::collective

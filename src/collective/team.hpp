@@ -19,7 +19,7 @@
 #include "lane/memory.hpp"
 #include "p2p/message.hpp"
 
-namespace plait::threadcomm {
+namespace plait::collective {
 
 struct Rank;
 
@@ -136,4 +136,4 @@ class Team {
   std::size_t chunk_ = 0, share_ = 0;
 };
 
-}  // namespace plait::threadcomm
+}  // namespace plait::collective

@@ -1,0 +1,55 @@
+#include "collective/rank.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "collective/team.hpp"
+
+namespace plait::collective {
+
+Rank::Rank() = default;
+
+Rank::~Rank() {
+  team.reset();  // it looks at the others
+  if (locals.empty()) return;
+  p2p::LocalEndpoint calls;
+  calls.stream = locals[0].stream;
+  calls.endpoint = locals[0].endpoint;
+  calls.context = hidden;
+  if (locals[0].context) p2p::detach(locals[0]);
+  if (hidden) p2p::detach(calls);
+}
+
+std::uint64_t take_flags(Rank& rank) noexcept {
+  const auto is_far = [](const p2p::Peer& p) { return p.process >= 0; };
+  if (rank.size == 1 || rank.peers.size() > Team::kRanks || std::ranges::any_of(rank.peers, is_far)) return 0;
+  try {
+    rank.team = std::make_unique<Team>(rank);
+    return rank.team->offset();
+  } catch (const std::bad_alloc&) {
+    return 0;
+  }
+}
+
+void meet_team(Rank& rank, const std::vector<std::uint64_t>& offsets) {
+  if (std::ranges::find(offsets, 0U) == offsets.end()) {
+    rank.team->connect(offsets);
+  } else {
+    rank.team.reset();
+  }
+}
+
+void end_use(Rank& rank) {
+  // acq_rel: the last one sees that the others have done with it.
+  if (rank.uses.fetch_sub(1, std::memory_order_acq_rel) == 1) rank.free_now(rank);
+}
+
+void end_use_by_program(Rank& rank) {
+  if (rank.uses.load(std::memory_order_relaxed) > 1) {
+    const lane::EndpointGuard guard(rank.endpoint());
+    rank.hidden->handle = p2p::stand_in(rank.handle);
+  }
+  end_use(rank);
+}
+
+}  // namespace plait::collective

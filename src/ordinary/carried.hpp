@@ -1,0 +1,22 @@
+// Ordinary communicators that plait carries: with PLAIT_COMMUNICATORS=all every intracommunicator of processes of MPI_COMM_WORLD, each with
+// an endpoint of its own in each process. Its point-to-point messages are plait's, and its collective calls but those of neighbours and
+// the persistent ones. Attributes, and all else, stay the MPI's.
+#pragma once
+
+#include <mpi.h>
+
+#include "p2p/communicator.hpp"
+
+namespace plait::ordinary {
+
+/// From now on communicators are carried, MPI_COMM_WORLD and MPI_COMM_SELF first. Collective over MPI_COMM_WORLD, when the MPI has been
+/// initialized. `threads`: several may be in a call at once. Where one process has no shared memory none carries any.
+void carry_all(bool threads) noexcept;
+
+/// A communicator that the MPI has made: plait carries it from now on, if it is one of those. Collective over it. Any thread.
+void carry(MPI_Comm made) noexcept;
+
+/// The program frees one that has collective calls of plait's; before the MPI does.
+void free_carried(p2p::Communicator& c) noexcept;
+
+}  // namespace plait::ordinary
