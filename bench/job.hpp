@@ -5,15 +5,11 @@
 #include <sched.h>
 
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 
-namespace plait::bench {
+#include "error.hpp"
 
-/// Why a benchmark cannot go on. Thrown by all processes alike; process 0 prints it in one line.
-struct Error : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
+namespace plait::bench {
 
 /// The first line of that file in /proc which starts so, after its colon; the first line of all for an empty start.
 std::string from_proc(const char* file, const std::string& start);

@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "job.hpp"
+#include "error.hpp"
 
 namespace plait::bench {
 

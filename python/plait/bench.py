@@ -144,7 +144,8 @@ class Run:
             written = scratch / "report.json"
             words = [str(self.mpi.build / "bin" / _program(job)), *job.arguments, "--json" if job.benchmark.program else "-o", str(written)]
             words = [str(ROOT / word) if word.startswith("decks/") else word for word in words]
-            ended = launch.run(self.mpi, words, shape.processes, shape.threads, hosts=shape.hosts, timeout=LONGEST, capture=True)
+            options = {"hosts": shape.hosts, "env": job.benchmark.environment, "timeout": LONGEST, "capture": True}
+            ended = launch.run(self.mpi, words, shape.processes, shape.threads, **options)
             report = json.loads(written.read_text()) if ended.returncode == 0 and written.exists() else None
         if report is None:
             said = ended.stderr.strip().splitlines() or [f"ended with status {ended.returncode}"]
@@ -163,9 +164,10 @@ class Run:
         points = [{**common, **point, "threads": point["at"].get("threads", shape.threads)} for point in report.pop("points", [])]
         skipped, version = report.pop("skipped", {}), report.pop("mpi", self.mpi.version)
         hosts = ["--hosts", str(shape.hosts)] if shape.hosts > 1 else []
+        settings = [word for name, value in job.benchmark.environment.items() for word in ("--env", f"{name}={value}")]
         words = [
             *("./plait", "--mpi", self.mpi.name, "run", "-n", str(shape.processes), "-t", str(shape.threads)),
-            *(*hosts, _program(job), *job.arguments),
+            *(*hosts, *settings, _program(job), *job.arguments),
         ]
         content = {
             "schema": store.SCHEMA,

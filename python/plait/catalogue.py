@@ -77,6 +77,7 @@ class Benchmark:
     program: str = ""
     extra: Callable[[Shape], list[str]] = field(default=lambda shape: ["-t", str(shape.threads)])
     also: Callable[[Shape], list[Shape]] = lambda shape: []  # shapes that this one is compared with
+    environment: dict[str, str] = field(default_factory=dict)
 
     def jobs(self, cores: int, choice: Choice) -> list[Job]:
         sizes = choice.sizes or (self.quick_sizes if choice.quick else self.sizes)
@@ -198,6 +199,7 @@ def _scaling(cores: int, quick: bool) -> list[Shape]:
 
 SIZES, QUICK_SIZES = (8, 64, 512, 4096, 16384, 65536, 262144, 1048576), (8, 1024, 16384, 262144)
 MIXED = "mixed-mode"
+COLLECTIVES = ("barrier", "bcast", "reduce", "allreduce", "allgather", "alltoall")
 
 
 def _mixed(name: str, what: str, shapes=_pair, **more) -> Benchmark:
@@ -260,6 +262,17 @@ ALL = (
         processes=(1, 1 << 20),
         extra=lambda shape: ["-t", str(shape.threads if shape.threads > 1 else 0)],
         turns=3,
+    ),
+    Benchmark(
+        "collectives",
+        "collective calls of unchanged programs: the MPI's own, and carried by plait",
+        "unchanged",
+        (8, 1024, 8192, 65536, 524288, 4194304),
+        (8, 8192, 262144),
+        lambda cores, quick: [Shape(2, 1), Shape(4 * cores, 1)],
+        sides=12,
+        extra=lambda shape: [],
+        environment={"PLAIT_COMMUNICATORS": "all"},
     ),
     Benchmark(
         "passive",

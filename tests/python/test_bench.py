@@ -25,6 +25,7 @@ SIDES = {
     "latency": {"mpi", "plait-ordinary", "plait-stream", "hand-over", "memcpy", "memcpy-shared"},
     "partitioned": {"masteronly", "multiple", "mpi-partitioned", "plait-partitioned", "fill"},
     "threadcomm": {"threads", "processes", "hand-over", "memcpy"},
+    "collectives": {"mpi", "carried"},
     "passive": {"alone", "progress-thread"},
     "orthogonal": {"masteronly", "pure-mpi"},
     "saturation": {"multiple", "streams"},

@@ -21,11 +21,12 @@ TITLES = {
     "scatter": "Scatter",
     "gather": "Gather",
     "alltoall": "All-to-all",
+    "allgather": "Allgather",
 }
 
 
 def figures(data: Data) -> list[Figure]:
-    makers = (compare, mixed, rates, latency, partitioned, ranks, passive, orthogonal, saturation, forkjoin, halo, scaling)
+    makers = (compare, mixed, rates, latency, partitioned, ranks, unchanged, passive, orthogonal, saturation, forkjoin, halo, scaling)
     found = [figure for make in makers for figure in make(data) if figure.curves]
     for figure in found:
         benchmark = figure.key.split("/")[0]
@@ -190,6 +191,23 @@ def ranks(data: Data) -> Iterator[Figure]:
             bytes=True,
             oversubscribed=crowded,
         )
+
+
+def unchanged(data: Data) -> Iterator[Figure]:
+    for shape in shapes(data.of("collectives")):
+        for call in catalogue.COLLECTIVES:
+            points = [p for p in data.of("collectives", call) if p.shape == shape]
+            yield Figure(
+                f"collectives/{call}/{shape}",
+                f"{TITLES[call]} on MPI_COMM_WORLD, {shape.processes} processes",
+                "In a program that knows nothing of plait. mpi: the MPI alone; carried: with PLAIT_COMMUNICATORS=all.",
+                "bytes of each process",
+                "time (µs)",
+                curves(points, "bytes", US),
+                bytes=True,
+                bars=call == "barrier",
+                oversubscribed=any(p.oversubscribed for p in points),
+            )
 
 
 def passive(data: Data) -> Iterator[Figure]:

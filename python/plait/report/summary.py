@@ -14,7 +14,7 @@ POINT_TO_POINT = ("pingpong", "pingping", "multipingpong", "multipingping", "hal
 
 
 def sentences(data: Data) -> list[str]:
-    parts = (models, modes, rates, latency, partitioned, ranks, passive, orthogonal, saturation, forkjoin, halo, scaling)
+    parts = (models, modes, rates, latency, partitioned, ranks, unchanged, passive, orthogonal, saturation, forkjoin, halo, scaling)
     return [sentence for part in parts for sentence in part(data)]
 
 
@@ -192,6 +192,26 @@ def _faster(a: Stat, b: Stat, first: str, second: str) -> str:
     return (
         f"{first} are {ratio(b.median / a.median)} as fast" if a.median < b.median else f"{second} are {ratio(a.median / b.median)} as fast"
     )
+
+
+def unchanged(data: Data) -> Iterator[str]:
+    """What preloading does to a program."""
+    for shape in shapes(data.of("collectives")):
+        gains = []
+        for call in catalogue.COLLECTIVES:
+            points = [p for p in data.of("collectives", call) if p.shape == shape]
+            for size in {p.x("bytes") for p in points}:
+                at = {p.side: p.stat for p in points if p.x("bytes") == size}
+                if {"mpi", "carried"} <= at.keys():
+                    gains.append((at["mpi"].median / at["carried"].median, f"{call} of {human(size)}"))
+        if not gains:
+            continue
+        mean_gain = exp(sum(log(gain) for gain, _ in gains) / len(gains))
+        (least, worst), (most, best) = min(gains), max(gains)
+        yield (
+            f"Unchanged programs with PLAIT_COMMUNICATORS=all: collective calls of {shape.processes} processes are"
+            f" {ratio(mean_gain)} as fast as the MPI's own on the whole, from {ratio(least)} ({worst}) to {ratio(most)} ({best})."
+        )
 
 
 def passive(data: Data) -> Iterator[str]:
