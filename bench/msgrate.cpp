@@ -7,10 +7,12 @@
 //   mpi-per-thread    the MPI without libplait; a duplicate of MPI_COMM_WORLD for each thread
 //   plait-single      as mpi-single, called through libplait, which hands it on
 //   plait-per-thread  as mpi-per-thread, called through libplait
+//   mpi-hints         the MPI without libplait; all threads on one duplicate, for which the program promises not to use wildcards
+//   plait-hints       as mpi-hints, called through libplait
 //   plait-streams     a stream and its communicator for each thread
 //   raw-ring          the machine's limit: numbers through a ring of cells in shared memory, answered once at the end
 //
-// With one thread the two per-thread sides would be what the single ones are, and are left out. A rate is all threads'
+// With one thread those of duplicates would be what the single ones are, and are left out. A rate is all threads'
 // messages over the time from the first thread's start to the last one's end, at the sender.
 #include <fmt/core.h>
 
@@ -146,15 +148,19 @@ void add_figures(Report& report, std::size_t size, const std::vector<Side>& side
 
 void benchmark(const Job& job, const RateOptions& o) {
   if (o.threads > 1 && job.level < MPI_THREAD_MULTIPLE) throw Error("--threads: this MPI gives no MPI_THREAD_MULTIPLE");
-  const auto names = {"mpi-single", "plait-single", "mpi-per-thread", "plait-per-thread", "plait-streams", "raw-ring"};
+  const auto names = {"mpi-single", "plait-single", "mpi-per-thread", "plait-per-thread",
+                      "mpi-hints",  "plait-hints",  "plait-streams",  "raw-ring"};
   if (std::none_of(names.begin(), names.end(), [&](auto name) { return o.wants(name); })) throw Error("--only: no side has such a name");
   Report report("msgrate", job, o, o.threads);
   report.set("window", o.window);
   const std::vector<MPI_Comm> world(static_cast<std::size_t>(o.threads), MPI_COMM_WORLD);
-  std::unique_ptr<Communicators> duplicates, streams;
+  std::unique_ptr<Communicators> duplicates, hinted, streams;
   std::unique_ptr<Rings> rings;
   if (o.threads > 1 && (o.wants("mpi-per-thread") || o.wants("plait-per-thread"))) {
     duplicates = std::make_unique<Communicators>(Communicators::Kind::duplicate, o.threads);
+  }
+  if (o.threads > 1 && (o.wants("mpi-hints") || o.wants("plait-hints"))) {
+    hinted = std::make_unique<Communicators>(Communicators::Kind::hinted, o.threads);
   }
   if (o.wants("plait-streams")) streams = std::make_unique<Communicators>(Communicators::Kind::stream, o.threads);
   if (o.wants("raw-ring") && job.one_node) rings = std::make_unique<Rings>(job, o);
@@ -168,6 +174,8 @@ void benchmark(const Job& job, const RateOptions& o) {
     if (duplicates && o.wants("plait-per-thread")) {
       sides.push_back(messages<Interposed>(job, o, "plait-per-thread", size, duplicates->comms));
     }
+    if (hinted && o.wants("mpi-hints")) sides.push_back(messages<Native>(job, o, "mpi-hints", size, hinted->comms));
+    if (hinted && o.wants("plait-hints")) sides.push_back(messages<Interposed>(job, o, "plait-hints", size, hinted->comms));
     if (streams) sides.push_back(messages<Interposed>(job, o, "plait-streams", size, streams->comms));
     if (rings && size == sizeof(std::uint64_t)) sides.push_back(rings->side("raw-ring"));
     measure(sides, o.time, o.rounds);

@@ -37,12 +37,22 @@ struct Interposed {
 /// Duplicates of MPI_COMM_WORLD, made by libplait and the same for both ways of calling, or communicators of a stream each.
 class Communicators {
  public:
-  enum class Kind : std::uint8_t { duplicate, stream };
+  /// hinted: one for all, of which the program promises that it uses no wildcards.
+  enum class Kind : std::uint8_t { duplicate, hinted, stream };
 
   /// Collective.
   Communicators(Kind kind, int count) : comms(static_cast<std::size_t>(count)) {
     if (kind == Kind::stream) streams_.resize(comms.size());
     for (MPIX_Stream& s : streams_) MPIX_Stream_create(MPI_INFO_NULL, &s);
+    if (kind == Kind::hinted) {
+      MPI_Info hints = MPI_INFO_NULL;
+      MPI_Info_create(&hints);
+      for (const char* key : {"mpi_assert_no_any_tag", "mpi_assert_no_any_source"}) MPI_Info_set(hints, key, "true");
+      MPI_Comm_dup_with_info(MPI_COMM_WORLD, hints, &hinted_);
+      MPI_Info_free(&hints);
+      comms.assign(comms.size(), hinted_);
+      return;
+    }
     for (std::size_t i = 0; i < comms.size(); ++i) {
       kind == Kind::stream ? MPIX_Stream_comm_create(MPI_COMM_WORLD, streams_[i], &comms[i]) : MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
     }
@@ -50,6 +60,10 @@ class Communicators {
   Communicators(const Communicators&) = delete;
   Communicators& operator=(const Communicators&) = delete;
   ~Communicators() {
+    if (hinted_ != MPI_COMM_NULL) {
+      MPI_Comm_free(&hinted_);
+      return;
+    }
     for (MPI_Comm& c : comms) MPI_Comm_free(&c);
     for (MPIX_Stream& s : streams_) MPIX_Stream_free(&s);
   }
@@ -57,6 +71,7 @@ class Communicators {
   std::vector<MPI_Comm> comms;
 
  private:
+  MPI_Comm hinted_ = MPI_COMM_NULL;
   std::vector<MPIX_Stream> streams_;
 };
 

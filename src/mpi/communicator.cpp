@@ -111,7 +111,9 @@ extern "C" int MPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
 
 extern "C" int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
   Communicator* const c = find_communicator(comm);
-  if (!c || c->ordinary) return carrying(newcomm, [&] { return blocking([&] { return PMPI_Comm_dup_with_info(comm, info, newcomm); }); });
+  if (!c || c->ordinary) {
+    return carrying(newcomm, [&] { return blocking([&] { return PMPI_Comm_dup_with_info(comm, info, newcomm); }); }, info);
+  }
   const Call call{"MPI_Comm_dup_with_info", PLAIT_CALLER};
   return on(comm, [&] {
     plait::mpi::duplicate(*c, newcomm, call);
@@ -168,7 +170,7 @@ extern "C" int MPI_Comm_create_from_group(MPI_Group group, const char* stringtag
                                           MPI_Comm* newcomm) {
   if (plait::mpi::is_our_group(group)) return plait::mpi::report_to(errhandler, MPI_ERR_GROUP);
   const auto call = [&] { return PMPI_Comm_create_from_group(group, stringtag, info, errhandler, newcomm); };
-  return carrying(newcomm, [&] { return blocking(call); });
+  return carrying(newcomm, [&] { return blocking(call); }, info);
 }
 #endif
 

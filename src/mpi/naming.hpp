@@ -10,11 +10,11 @@
 
 namespace plait::mpi {
 
-/// `call` makes a communicator and writes its handle to `made`.
+/// `call` makes a communicator and writes its handle to `made`. `info`: the program's hints.
 template <class Call>
-int carrying(MPI_Comm* made, Call call) noexcept {
+int carrying(MPI_Comm* made, Call call, MPI_Info info = MPI_INFO_NULL) noexcept {
   const int error = call();
-  if (error == MPI_SUCCESS) ordinary::carry(*made);
+  if (error == MPI_SUCCESS) ordinary::carry(*made, info);
   return error;
 }
 

@@ -118,7 +118,7 @@ extern "C" int MPIX_Comm_get_stream(MPI_Comm comm, int idx, MPIX_Stream* stream)
     require(stream && idx >= 0, MPI_ERR_ARG);
     const plait::p2p::Communicator* const c = plait::p2p::find_communicator(comm);
     require(c || idx == 0, MPI_ERR_ARG);
-    require(!c || static_cast<std::size_t>(idx) < c->locals.size(), MPI_ERR_ARG);
+    require(!c || (static_cast<std::size_t>(idx) < c->locals.size() && (idx == 0 || !c->ordinary)), MPI_ERR_ARG);
     *stream = c ? c->locals[static_cast<std::size_t>(idx)].stream : MPIX_STREAM_NULL;
   });
 }

@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <exception>
@@ -10,6 +11,8 @@
 #include <memory>
 #include <numeric>
 #include <span>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -45,8 +48,19 @@ struct Ticket {
   std::uint64_t endpoint;  ///< its offset in the process's region
   std::uint64_t flags;     ///< of its ArrivalFlags; 0: it has none
   std::uint32_t context, hidden;
-  bool ok;    ///< it has memory
-  bool near;  ///< it shares memory with all of the communicator's processes
+  bool ok;                         ///< it has memory
+  bool near;                       ///< it shares memory with all of the communicator's processes
+  bool no_any_tag, no_any_source;  ///< what its program promises
+};
+
+/// More than threads that are likely to use one communicator at once: their tags are not always as many apart.
+constexpr std::uint32_t kSlots = 16;
+
+/// What a process tells the others of its endpoints for the slots behind the first.
+struct Ways {
+  std::array<std::uint64_t, kSlots - 1> endpoints;  ///< as in a Ticket
+  std::array<std::uint32_t, kSlots - 1> contexts;
+  bool ok;
 };
 
 World& carried_world() {
@@ -121,6 +135,20 @@ std::shared_ptr<collective::Members> find_members(std::span<const int> processes
   return all;
 }
 
+/// One more endpoint, for so many peers. Throws std::bad_alloc, std::system_error.
+p2p::LocalEndpoint& add_local(Rank& r, std::size_t peers) {
+  p2p::LocalEndpoint local;
+  local.stream = MPIX_STREAM_NULL;
+  local.number = static_cast<std::uint32_t>(r.rank);
+  local.first_peer = static_cast<std::uint32_t>(r.locals.size()) * static_cast<std::uint32_t>(r.size);
+  local.lanes = p2p::Lanes(peers);
+  r.locals.reserve(r.locals.size() + 1);
+  local.endpoint = &p2p::take_carried_endpoint();
+  p2p::LocalEndpoint& added = r.locals.emplace_back(std::move(local));
+  added.context = &lane::make_context(*added.endpoint);
+  return added;
+}
+
 /// This process's part, and what it tells the others. Throws std::bad_alloc, std::system_error.
 p2p::Draft begin_carrying(int rank, const std::shared_ptr<collective::Members>& members, Ticket* mine) {
   auto* const made = new Rank;
@@ -129,14 +157,7 @@ p2p::Draft begin_carrying(int rank, const std::shared_ptr<collective::Members>& 
   r.ordinary = true;
   r.rank = rank;
   r.size = static_cast<int>(members->peers.size());
-  r.locals.reserve(1);
-  p2p::LocalEndpoint local;
-  local.stream = MPIX_STREAM_NULL;
-  local.number = static_cast<std::uint32_t>(rank);
-  local.lanes = p2p::Lanes(members->peers.size());
-  local.endpoint = &p2p::take_carried_endpoint();
-  r.locals.push_back(std::move(local));
-  r.locals.front().context = &lane::make_context(r.endpoint());
+  add_local(r, members->peers.size());
   r.hidden = &lane::make_context(r.endpoint());
   r.set_members(members);
   r.all = members.get();
@@ -146,8 +167,57 @@ p2p::Draft begin_carrying(int rank, const std::shared_ptr<collective::Members>& 
            r.locals.front().context->id,
            r.hidden->id,
            true,
-           std::ranges::all_of(members->peers, [](const p2p::Peer& p) { return p.process < 0; })};
+           std::ranges::all_of(members->peers, [](const p2p::Peer& p) { return p.process < 0; }),
+           false,
+           false};
   return draft;
+}
+
+/// Does the program say so of what it makes?
+bool promises(MPI_Info info, const char* key) {
+  if (info == MPI_INFO_NULL) return false;
+  std::array<char, 8> value{};
+  int found = 0;
+  return PMPI_Info_get(info, key, static_cast<int>(value.size()) - 1, value.data(), &found) == MPI_SUCCESS && found &&
+         std::string_view(value.data()) == "true";
+}
+
+/// Endpoints for the other slots, and what this process tells of them.
+Ways begin_slots(Rank& r, collective::Members& members) noexcept try {
+  Ways mine{};
+  members.peers.resize(kSlots * members.hidden.size());
+  r.peers = members.peers;
+  r.locals.reserve(kSlots);
+  for (std::uint32_t i = 0; i < kSlots - 1; ++i) {
+    const p2p::LocalEndpoint& added = add_local(r, members.peers.size());
+    mine.endpoints[i] = added.endpoint->address().offset;
+    mine.contexts[i] = added.context->id;
+  }
+  mine.ok = true;
+  return mine;
+} catch (const std::exception&) {
+  return {};
+}
+
+/// Collective. Where a process has no memory for it all is as without.
+void add_slots(Rank& r, collective::Members& members, MPI_Comm handle) {
+  const std::size_t size = members.hidden.size();
+  std::vector<Ways> all(size);
+  const Ways mine = begin_slots(r, members);
+  {
+    const progress::Blocking blocking;
+    check(PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, handle));
+  }
+  if (!std::ranges::all_of(all, &Ways::ok)) return;
+  for (std::size_t i = 0; i < kSlots - 1; ++i) {
+    for (std::size_t rank = 0; rank < size; ++rank) {
+      p2p::Peer& peer = members.peers[(i + 1) * size + rank] = members.peers[rank];
+      peer.address.offset = all[rank].endpoints[i];
+      peer.context = all[rank].contexts[i];
+    }
+    r.locals[i + 1].context->handle = p2p::to_bits(handle);
+  }
+  r.slots = kSlots;
 }
 
 /// All have told. Throws std::bad_alloc.
@@ -168,7 +238,7 @@ void end_carrying(Rank& r, collective::Members& members, MPI_Comm handle, std::s
 
 }  // namespace
 
-void carry(MPI_Comm made) noexcept try {
+void carry(MPI_Comm made, MPI_Info info) noexcept try {
   if (!carried_world().open || made == MPI_COMM_NULL) return;
   int inter = 0;
   int rank = 0;
@@ -194,10 +264,18 @@ void carry(MPI_Comm made) noexcept try {
   }
   {
     const progress::Blocking blocking;
+    // A program whose threads call one at a time has nothing of them.
+    mine.no_any_tag = p2p::carried_use.load(std::memory_order_relaxed) != lane::Use::serial && promises(info, "mpi_assert_no_any_tag");
+    mine.no_any_source = promises(info, "mpi_assert_no_any_source");
     check(PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, made));
   }
   if (!std::ranges::all_of(all, &Ticket::ok)) return;
-  end_carrying(static_cast<Rank&>(*draft), *members, made, all);
+  auto& rank_here = static_cast<Rank&>(*draft);
+  end_carrying(rank_here, *members, made, all);
+  if (std::ranges::all_of(all, &Ticket::no_any_tag)) {
+    add_slots(rank_here, *members, made);
+    rank_here.slots_by_process = std::ranges::all_of(all, &Ticket::no_any_source);
+  }
   p2p::enter(*draft);
   static_cast<void>(draft.release());  // NOLINT(bugprone-unused-return-value): found by its handle from now on
 } catch (...) {                        // NOLINT(bugprone-empty-catch): the MPI carries it
@@ -205,7 +283,7 @@ void carry(MPI_Comm made) noexcept try {
 
 void free_carried(p2p::Communicator& c) noexcept {
   p2p::leave(c);
-  p2p::detach(c.locals.front());
+  for (p2p::LocalEndpoint& local : c.locals) p2p::detach(local);
   collective::end_use_by_program(static_cast<Rank&>(c));
 }
 

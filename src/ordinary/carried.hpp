@@ -13,8 +13,10 @@ namespace plait::ordinary {
 /// initialized. `threads`: several may be in a call at once. Where one process has no shared memory none carries any.
 void carry_all(bool threads) noexcept;
 
-/// A communicator that the MPI has made: plait carries it from now on, if it is one of those. Collective over it. Any thread.
-void carry(MPI_Comm made) noexcept;
+/// A communicator that the MPI has made: plait carries it from now on, if it is one of those. Collective over it. Any thread. Of the hints
+/// in `info` mpi_assert_no_any_tag is heeded, if all processes give it: several endpoints share out its messages by their tags, so that
+/// threads seldom meet. With mpi_assert_no_any_source it is by sender and receiver, too.
+void carry(MPI_Comm made, MPI_Info info = MPI_INFO_NULL) noexcept;
 
 /// The program frees one that has collective calls of plait's; before the MPI does.
 void free_carried(p2p::Communicator& c) noexcept;

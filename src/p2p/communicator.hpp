@@ -59,10 +59,12 @@ struct LocalEndpoint {
   lane::Endpoint* endpoint = nullptr;
   lane::MatchContext* context = nullptr;  ///< outlives the communicator where operations are left
   std::uint32_t number = 0;               ///< among all endpoints of the communicator: the `source` of its messages
+  std::uint32_t first_peer = 0;           ///< with slots: the number of the first peer that has the same slot
   Lanes lanes;                            ///< by peer
 };
 
-/// The endpoints of a communicator, numbered through: those of rank r from first[r] to first[r + 1]. It does not change.
+/// The endpoints of a communicator, numbered through: those of rank r from first[r] to first[r + 1]. It does not change. With slots each
+/// rank has one of these, and its others are among `peers` alone, slot by slot behind them.
 struct Members {
   std::vector<std::uint32_t> first;
   std::vector<Peer> peers;
@@ -81,6 +83,10 @@ struct Communicator {
   bool multiplex = false;
   bool ordinary = false;     ///< plait carries it: its endpoint goes with it, and the handle is not plait's
   bool collectives = false;  ///< an ordinary one whose collective calls are plait's, too: it is a collective::Rank
+  /// Endpoints in each process among which messages are shared out by their tags: a power of two. Several where all processes of an
+  /// ordinary one have promised to take no tag for any; then tags can be matched apart, and threads with tags of their own do not meet.
+  std::uint32_t slots = 1;
+  bool slots_by_process = false;  ///< they have promised the same of sources: messages are shared out by sender and receiver, too
   std::shared_ptr<const Members> members;
   std::span<const std::uint32_t> first;  ///< of the members
   std::span<const Peer> peers;           ///< of the members
@@ -88,6 +94,15 @@ struct Communicator {
   /// Where threads are ranks: that of the calling thread, or one without locals if it is none of them. Null elsewhere.
   Communicator* (*of_thread)(Communicator&) noexcept = nullptr;
 
+  /// The slot of messages between this process and that one, in both of them.
+  [[nodiscard]] std::uint32_t slot_of(int other, int tag) const noexcept {
+    auto key = static_cast<std::uint32_t>(tag);
+    // Shifted so that a few tags times a few processes all have slots of their own.
+    if (slots_by_process) key ^= static_cast<std::uint32_t>(rank ^ other) << 2;
+    key ^= key >> 16;
+    key ^= key >> 8;
+    return (key ^ key >> 4) & (slots - 1);
+  }
   [[nodiscard]] std::uint32_t streams_of(int r) const noexcept {
     return first[static_cast<std::size_t>(r) + 1] - first[static_cast<std::size_t>(r)];
   }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,10 +52,12 @@ void copy_shape(const Communicator& from, Making& making) {
   c.multiplex = from.multiplex;
   c.ordinary = from.ordinary;
   making.members = std::make_shared<Members>(*from.members);
+  making.members->peers.resize(making.members->first.back());  // hints are not the duplicate's
   c.set_members(making.members);
-  c.locals.reserve(from.locals.size());
-  making.mine.reserve(from.locals.size());
-  for (const LocalEndpoint& original : from.locals) {
+  const auto locals = std::span(from.locals).first(from.streams_of(from.rank));
+  c.locals.reserve(locals.size());
+  making.mine.reserve(locals.size());
+  for (const LocalEndpoint& original : locals) {
     LocalEndpoint& local = c.locals.emplace_back();
     local.stream = original.stream;
     local.endpoint = from.ordinary ? &take_carried_endpoint() : original.endpoint;

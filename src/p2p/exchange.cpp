@@ -34,7 +34,13 @@ int retire_pair(Request& r, void* status) noexcept {
 }
 
 constexpr RequestKind kPair{
-    .progress = [](Request& r, Round& round) { return kOperation.progress(*pair(r).receive, round); },
+    .progress =
+        [](Request& r, Round& round) {
+          const Operation* const send = as_operation(*pair(r).send);
+          const bool apart = send && send->endpoint != pair(r).receive->endpoint;
+          const bool moved = apart && pair(r).send->kind->progress(*pair(r).send, round);
+          return kOperation.progress(*pair(r).receive, round) || moved;
+        },
     .done = [](const Request& r) { return pair(r).send->kind->done(*pair(r).send) && kOperation.done(*pair(r).receive); },
     .retire = retire_pair,
     .peek = [](Request& r, void* status) { return kOperation.peek(*pair(r).receive, status); },
@@ -58,9 +64,36 @@ struct Started {
   Operation* receive;
 };
 
+/// The same for one whose send and receive have different slots. Two endpoints are never locked at once: another thread may take them in
+/// the other order.
+Started start_apart(Communicator& c, const Exchange& x, LocalEndpoint& out, LocalEndpoint& in) {
+  const auto begin_receive = [&]() -> Operation& {
+    const EndpointGuard guard(*in.endpoint);
+    return make_receive(c, in, x.receive_buffer, x.receive_count, x.receive_type, x.from);
+  };
+  Operation& receive = begin_receive();
+  Request* send = nullptr;
+  try {
+    const EndpointGuard guard(*out.endpoint);
+    send = &start_send(c, out, x.send_buffer, x.send_count, x.send_type, x.to, x.replace ? Mode::buffered : Mode::standard);
+  } catch (...) {
+    const EndpointGuard guard(*in.endpoint);
+    in.endpoint->retire(receive);
+    throw;
+  }
+  if (!receive.nobody) {
+    const EndpointGuard guard(*in.endpoint);
+    in.endpoint->start_receive(receive);
+  }
+  transport::nudge_network();
+  return {send, &receive};
+}
+
 /// The arguments of both are checked before anything of either is begun, and nothing can fail once the send is.
 Started start_exchange(Communicator& c, const Exchange& x) {
-  LocalEndpoint& local = local_endpoint(c, 0);
+  LocalEndpoint& local = local_endpoint(c, 0, x.from);
+  if (LocalEndpoint& out = local_endpoint(c, 0, x.to); &out != &local) [[unlikely]]
+    return start_apart(c, x, out, local);
   Request* send = nullptr;
   Operation* receive = nullptr;
   {

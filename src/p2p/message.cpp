@@ -14,7 +14,7 @@ namespace {
 
 Request& start_send(Communicator& c, int local_index, const void* buffer, MPI_Count count, MPI_Datatype type, const Envelope& to,
                     Mode mode) {
-  LocalEndpoint& local = local_endpoint(c, local_index);
+  LocalEndpoint& local = local_endpoint(c, local_index, to);
   const EndpointGuard guard(*local.endpoint);
   return start_send(c, local, buffer, count, type, to, mode);
 }
@@ -37,7 +37,7 @@ int send(Communicator& c, int local, const void* buffer, MPI_Count count, MPI_Da
 // ---- receiving
 
 Request& ireceive(Communicator& c, int local_index, void* buffer, MPI_Count count, MPI_Datatype type, const Envelope& from) {
-  LocalEndpoint& local = local_endpoint(c, local_index);
+  LocalEndpoint& local = local_endpoint(c, local_index, from);
   const EndpointGuard guard(*local.endpoint);
   Operation& o = make_receive(c, local, buffer, count, type, from);
   if (!o.nobody) [[likely]]

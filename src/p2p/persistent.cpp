@@ -61,7 +61,7 @@ int start_again(Request& r) {
 
 Request& send_init(Communicator& c, int local_index, const void* buffer, MPI_Count count, MPI_Datatype type, const Envelope& to,
                    Mode mode) {
-  LocalEndpoint& local = local_endpoint(c, local_index);
+  LocalEndpoint& local = local_endpoint(c, local_index, to);
   const EndpointGuard guard(*local.endpoint);
   if (to.rank == MPI_PROC_NULL) {
     check_null(count, type, to.tag, false);
@@ -73,7 +73,7 @@ Request& send_init(Communicator& c, int local_index, const void* buffer, MPI_Cou
 }
 
 Request& receive_init(Communicator& c, int local_index, void* buffer, MPI_Count count, MPI_Datatype type, const Envelope& from) {
-  LocalEndpoint& local = local_endpoint(c, local_index);
+  LocalEndpoint& local = local_endpoint(c, local_index, from);
   const EndpointGuard guard(*local.endpoint);
   return inactive(make_receive(c, local, buffer, count, type, from));
 }

@@ -16,6 +16,10 @@ namespace plait::p2p {
          static_cast<unsigned>(tag) <= static_cast<unsigned>(tag_limit.load(std::memory_order_relaxed)) && !c.locals.empty();
 }
 
+[[nodiscard, gnu::always_inline]] inline LocalEndpoint& plain_local(Communicator& c, int rank, int tag) noexcept {
+  return c.slots > 1 ? c.locals[c.slot_of(rank, tag)] : c.locals.front();
+}
+
 /// True: a few bytes are on their way, and the send is complete.
 [[nodiscard, gnu::always_inline]] inline bool send_plain(Communicator& c, const void* buffer, MPI_Count count, MPI_Datatype type, int rank,
                                                          int tag) noexcept {
@@ -25,10 +29,11 @@ namespace plait::p2p {
       transport::packets_in_line.load(std::memory_order_relaxed) != 0) [[unlikely]]
     return false;
   const std::size_t bytes = elements * static_cast<std::size_t>(size);
-  const std::uint32_t peer = c.first[static_cast<std::size_t>(rank)];
-  LocalEndpoint& local = c.locals.front();
+  std::uint32_t peer = c.first[static_cast<std::size_t>(rank)];
   if (peer == c.first[static_cast<std::size_t>(rank) + 1]) [[unlikely]]
     return false;
+  LocalEndpoint& local = plain_local(c, rank, tag);
+  peer += local.first_peer;
   const lane::EndpointGuard guard(*local.endpoint);
   lane::LaneOut* const lane = local.lanes.find(peer);
   return lane && lane::Endpoint::send_inline(*lane, c.peers[peer].context, local.number, tag, buffer, bytes);
@@ -40,7 +45,7 @@ namespace plait::p2p {
   const int size = plain_size(type);
   if (size < 0 || count < 0 || !is_plain(c, rank, tag)) [[unlikely]]
     return nullptr;
-  LocalEndpoint& local = c.locals.front();
+  LocalEndpoint& local = plain_local(c, rank, tag);
   lane::Endpoint& endpoint = *local.endpoint;
   const lane::EndpointGuard guard(endpoint);
   lane::Operation* const o = endpoint.used_operation();

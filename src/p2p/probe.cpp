@@ -64,7 +64,7 @@ bool is_message(const Request& r) noexcept { return r.kind == &kMessage; }
 std::uint64_t communicator_of(const Request& r) noexcept { return is_message(r) ? static_cast<const Message&>(r).context->handle : 0; }
 
 bool probe(Communicator& c, int local_index, const Envelope& from, MPI_Status* status) {
-  LocalEndpoint& local = local_endpoint(c, local_index);
+  LocalEndpoint& local = local_endpoint(c, local_index, from);
   if (from.rank == MPI_PROC_NULL) {
     tell_nobody(status);
     return true;
@@ -78,12 +78,12 @@ bool probe(Communicator& c, int local_index, const Envelope& from, MPI_Status* s
 
 void wait_probe(Communicator& c, int local_index, const Envelope& from, MPI_Status* status, Call call) {
   if (probe(c, local_index, from, status)) return;
-  LocalEndpoint& local = local_endpoint(c, local_index);
+  LocalEndpoint& local = local_endpoint(c, local_index, from);
   wait_at(*local.endpoint, call, [&] { return probe(c, local_index, from, status); }, Hang(*local.context, from));
 }
 
 Request* match(Communicator& c, int local_index, const Envelope& from, MPI_Status* status) {
-  LocalEndpoint& local = local_endpoint(c, local_index);
+  LocalEndpoint& local = local_endpoint(c, local_index, from);
   if (from.rank == MPI_PROC_NULL) {
     tell_nobody(status);
     return &completed_request();
@@ -95,7 +95,7 @@ Request* match(Communicator& c, int local_index, const Envelope& from, MPI_Statu
 }
 
 Request& wait_match(Communicator& c, int local_index, const Envelope& from, MPI_Status* status, Call call) {
-  LocalEndpoint& local = local_endpoint(c, local_index);
+  LocalEndpoint& local = local_endpoint(c, local_index, from);
   Request* found = match(c, local_index, from, status);
   if (!found) {
     const auto matched = [&] { return (found = match(c, local_index, from, status)) != nullptr; };

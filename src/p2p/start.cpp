@@ -15,6 +15,14 @@ namespace plait::p2p {
 using lane::Endpoint;
 using lane::Operation;
 
+LocalEndpoint& local_of_slot(Communicator& c, int index, const Envelope& envelope) {
+  require(index == 0, MPI_ERR_ARG);
+  if (envelope.rank == MPI_PROC_NULL) return c.locals.front();
+  require(envelope.tag != MPI_ANY_TAG, MPI_ERR_TAG);
+  require(envelope.rank != MPI_ANY_SOURCE || !c.slots_by_process, MPI_ERR_RANK);
+  return c.locals[c.slot_of(envelope.rank, envelope.tag)];
+}
+
 Operation& make_operation(Endpoint& endpoint, lane::MatchContext& context) {
   Operation* const o = endpoint.make_operation();
   if (!o) throw std::bad_alloc();
@@ -59,7 +67,7 @@ void take_data(Operation& o) {
 
 Operation& make_send(Communicator& c, LocalEndpoint& local, const void* buffer, MPI_Count count, MPI_Datatype type, const Envelope& to,
                      Mode mode) {
-  const std::uint32_t peer = destination(c, to);
+  const std::uint32_t peer = destination(c, local, to);
   lane::LaneOut& lane = c.lane(local, peer);
   Operation& o = make(local, buffer, count, type);
   o.become_send(lane, c.peers[peer].context, local.number, to.tag, to.rank);
@@ -101,7 +109,7 @@ bool send_at_once(Communicator& c, LocalEndpoint& local, const void* buffer, MPI
   const int size = plain_size(type);
   const auto elements = static_cast<std::uint64_t>(count);
   if (mode == Mode::synchronous || size < 0 || count < 0 || !lane::fits_cell(elements, static_cast<std::uint64_t>(size))) return false;
-  const std::uint32_t peer = destination(c, to);
+  const std::uint32_t peer = destination(c, local, to);
   lane::LaneOut& lane = c.lane(local, peer);
   return Endpoint::send_now(lane, c.peers[peer].context, local.number, to.tag, buffer, elements * static_cast<std::uint64_t>(size));
 }

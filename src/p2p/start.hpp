@@ -14,7 +14,13 @@
 
 namespace plait::p2p {
 
-[[nodiscard]] inline LocalEndpoint& local_endpoint(Communicator& c, int index) {
+/// Of one with slots. Wildcards that the program has promised not to use are errors.
+[[nodiscard, gnu::noinline]] LocalEndpoint& local_of_slot(Communicator& c, int index, const Envelope& envelope);
+
+/// The endpoint here of a message to or from there, by the number of its stream.
+[[nodiscard]] inline LocalEndpoint& local_endpoint(Communicator& c, int index, const Envelope& envelope) {
+  if (c.slots > 1) [[unlikely]]
+    return local_of_slot(c, index, envelope);
   // Without any it is a thread communicator's, used by a thread that is no rank.
   if (index != 0 || c.locals.empty()) [[unlikely]]
     require(index >= 0 && static_cast<std::size_t>(index) < c.locals.size(), c.locals.empty() ? MPI_ERR_COMM : MPI_ERR_ARG);
@@ -25,12 +31,12 @@ inline void check_tag(int tag, bool any) {
   require((tag >= 0 && tag <= tag_limit.load(std::memory_order_relaxed)) || (any && tag == MPI_ANY_TAG), MPI_ERR_TAG);
 }
 
-[[nodiscard]] inline std::uint32_t destination(const Communicator& c, const Envelope& to) {
+[[nodiscard]] inline std::uint32_t destination(const Communicator& c, const LocalEndpoint& local, const Envelope& to) {
   require(to.rank >= 0 && to.rank < c.size, MPI_ERR_RANK);
   check_tag(to.tag, false);
   const int stream = to.stream == kAnyStream ? 0 : to.stream;
   require(stream >= 0 && static_cast<std::uint32_t>(stream) < c.streams_of(to.rank), MPI_ERR_ARG);
-  return c.first[static_cast<std::size_t>(to.rank)] + static_cast<std::uint32_t>(stream);
+  return local.first_peer + c.first[static_cast<std::size_t>(to.rank)] + static_cast<std::uint32_t>(stream);
 }
 
 struct Sources {

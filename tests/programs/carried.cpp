@@ -235,7 +235,7 @@ std::vector<Named> makes() {
 }
 
 /// Each thread talks to the thread of its number in the partner, of one communicator, under its own tag.
-void use_by_threads(MPI_Comm comm) {
+void use_by_threads(MPI_Comm comm, bool from_any = true) {
   constexpr int kThreads = 4;
   constexpr int kMessages = 300;
   constexpr std::array<int, 5> kSizes{1, 40, 3000, 40000, 200000};
@@ -249,14 +249,17 @@ void use_by_threads(MPI_Comm comm) {
       fill(out.data(), bytes, static_cast<unsigned>(rank_of(comm)), static_cast<unsigned>(1000 * t + i));
       MPI_Request requests[2];
       MPI_Status statuses[2];
-      MPI_Irecv(in.data(), bytes, MPI_BYTE, i % 2 ? MPI_ANY_SOURCE : partner, t, comm, &requests[0]);
+      MPI_Irecv(in.data(), bytes, MPI_BYTE, from_any && i % 2 ? MPI_ANY_SOURCE : partner, t, comm, &requests[0]);
       MPI_Isend(out.data(), bytes, MPI_BYTE, partner, t, comm, &requests[1]);
       if (i % 3 == 0) {
         for (int done = 0; !done;) MPI_Testall(2, requests, &done, statuses);
       } else {
         MPI_Waitall(2, requests, statuses);
       }
-      CHECK(statuses[0].MPI_SOURCE == partner && statuses[0].MPI_TAG == t);
+      if (statuses[0].MPI_SOURCE != partner || statuses[0].MPI_TAG != t) {
+        std::fprintf(stderr, "message %d to thread %d: from %d with tag %d\n", i, t, statuses[0].MPI_SOURCE, statuses[0].MPI_TAG);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+      }
       CHECK(is_filled(in.data(), bytes, static_cast<unsigned>(partner), static_cast<unsigned>(1000 * t + i)));
     }
   };
@@ -301,6 +304,93 @@ void complete_elsewhere() {
   }
   other.join();
   for (int i = 0; i < kCalls; ++i) CHECK(sums[static_cast<std::size_t>(i)] == size * (size - 1) / 2 + i * size);
+}
+
+/// A duplicate for which this process promises these.
+MPI_Comm promised(const std::vector<const char*>& keys) {
+  MPI_Info hints = MPI_INFO_NULL;
+  MPI_Info_create(&hints);
+  for (const char* key : keys) MPI_Info_set(hints, key, "true");
+  MPI_Comm comm = made([&](MPI_Comm* c) { return MPI_Comm_dup_with_info(MPI_COMM_WORLD, hints, c); });
+  MPI_Info_free(&hints);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  return comm;
+}
+
+/// A send with one tag and a receive with another, by one call; a message that is there before it is looked for; one that is started again.
+void use_tags_apart(MPI_Comm comm) {
+  const int next = (rank_of(comm) + 1) % size_of(comm);
+  const int last = (rank_of(comm) + size_of(comm) - 1) % size_of(comm);
+  for (int tag = 0; tag < 40; tag += 3) {
+    for (const int count : {1, tag % 4 ? 1000 : 50000}) {
+      const std::vector<int> out(static_cast<std::size_t>(count), rank_of(comm) + tag);
+      std::vector<int> in(out.size());
+      const int other = (tag * 7 + 3) % 40;
+      std::vector<int> second(out.size());
+      MPI_Request request = MPI_REQUEST_NULL;
+      MPI_Request sends[2];
+      MPI_Status status;
+      MPI_Irecv(in.data(), count, MPI_INT, last, tag, comm, &request);
+      MPI_Isend(out.data(), count, MPI_INT, next, other, comm, &sends[0]);
+      CHECK(MPI_Sendrecv(out.data(), count, MPI_INT, next, tag, second.data(), count, MPI_INT, last, other, comm, &status) == MPI_SUCCESS);
+      CHECK(second.back() == last + tag && status.MPI_TAG == other && status.MPI_SOURCE == last);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      MPI_Wait(&sends[0], MPI_STATUS_IGNORE);
+      CHECK(in.front() == last + tag && in.back() == last + tag);
+      MPI_Isend(out.data(), count, MPI_INT, next, tag, comm, &sends[0]);
+      MPI_Message message = MPI_MESSAGE_NULL;
+      CHECK(MPI_Mprobe(last, tag, comm, &message, &status) == MPI_SUCCESS && status.MPI_TAG == tag);
+      CHECK(MPI_Mrecv(in.data(), count, MPI_INT, &message, &status) == MPI_SUCCESS && in.back() == last + tag);
+      MPI_Send_init(out.data(), count, MPI_INT, next, tag, comm, &sends[1]);
+      MPI_Recv_init(in.data(), count, MPI_INT, last, tag, comm, &request);
+      for (int i = 0; i < 2; ++i) {
+        in.back() = -1;
+        MPI_Start(&request);
+        MPI_Start(&sends[1]);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        MPI_Wait(&sends[1], MPI_STATUS_IGNORE);
+        CHECK(in.back() == last + tag);
+      }
+      MPI_Request_free(&sends[1]);
+      MPI_Request_free(&request);
+      MPI_Wait(&sends[0], MPI_STATUS_IGNORE);
+    }
+  }
+}
+
+/// Threads of a communicator for which wildcards were renounced; then what happens to them.
+void hints(bool carried) {
+  const int rank = rank_of(MPI_COMM_WORLD);
+  int number = 0;
+  MPI_Status status;
+  const auto is = [](int error, int expected) {
+    int found = 0;
+    MPI_Error_class(error, &found);
+    return found == expected;
+  };
+  for (int i = 0; i < 2; ++i) {  // endpoints are used again
+    MPI_Comm by_tag = promised({"mpi_assert_no_any_tag"});
+    MPI_Comm by_both = promised({"mpi_assert_no_any_tag", "mpi_assert_no_any_source"});
+    MPI_Comm by_some = promised(rank == 0 ? std::vector<const char*>{} : std::vector<const char*>{"mpi_assert_no_any_tag"});
+    MPI_Comm without = made([&](MPI_Comm* c) { return MPI_Comm_dup(by_tag, c); });
+    use_by_threads(by_tag, true);
+    use_by_threads(by_both, false);
+    MPI_Barrier(MPI_COMM_WORLD);  // one without a partner is there at once
+    use_tags_apart(by_tag);
+    use_tags_apart(by_both);
+    exchange(by_some, "one where not all promise", carried);
+    exchange(without, "a duplicate without hints", carried);
+    collectives(by_tag, "one with hints", carried);
+    if (carried && i == 0) {
+      CHECK(is(MPI_Recv(&number, 1, MPI_INT, 0, MPI_ANY_TAG, by_tag, &status), MPI_ERR_TAG));
+      CHECK(is(MPI_Probe(0, MPI_ANY_TAG, by_tag, &status), MPI_ERR_TAG));
+      CHECK(is(MPI_Recv(&number, 1, MPI_INT, MPI_ANY_SOURCE, 0, by_both, &status), MPI_ERR_RANK));
+      CHECK(is(MPI_Send(&number, 1, MPI_INT, size_of(by_tag), 0, by_tag), MPI_ERR_RANK));
+      CHECK(is(MPI_Send(&number, 1, MPI_INT, 0, -5, by_tag), MPI_ERR_TAG));
+      CHECK(MPI_Recv(&number, 1, MPI_INT, MPI_PROC_NULL, MPI_ANY_TAG, by_tag, &status) == MPI_SUCCESS);
+    }
+    for (MPI_Comm comm : {by_tag, by_both, by_some, without}) MPI_Comm_free(&comm);
+  }
 }
 
 /// By the MPI's class, and nothing is lost.
@@ -370,6 +460,7 @@ int main(int argc, char** argv) {
   }
   if (provided == MPI_THREAD_MULTIPLE) {
     use_by_threads(MPI_COMM_WORLD);
+    hints(carried);
     collectives_beside_messages();
     complete_elsewhere();
   }

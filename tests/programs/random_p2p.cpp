@@ -72,8 +72,9 @@ bool parse(int argc, char** argv, Options& o) {
     } else if (i + 1 == argc) {
       return false;
     } else if (word == "--without") {
-      o.without = argv[++i];
-      if (!o.features.leave_out(o.without)) return false;
+      const std::string list = argv[++i];
+      if (!o.features.leave_out(list)) return false;
+      o.without += (o.without.empty() ? "" : ",") + list;
     } else if (word == "--break") {
       std::size_t f = 0;
       ++i;

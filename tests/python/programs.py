@@ -50,11 +50,16 @@ def random_seed():
     return random.SystemRandom().randrange(1 << 32)
 
 
+def patience():
+    """After how many seconds without a step random_p2p says who is stuck."""
+    return ["--patience", 60 * limits["factor"]]
+
+
 def random_program(processes, hosts, messages, *words, env=()):
     """random_p2p with a seed of its own; it says itself whether all is as its model says."""
     seed = random_seed()
     without = WITHOUT.get((MPI.name, hosts > 1))
-    line = ["--seed", seed, "--messages", messages, *words, *(["--without", without] if without else [])]
+    line = ["--seed", seed, "--messages", messages, *patience(), *words, *(["--without", without] if without else [])]
     done = run("random_p2p", *line, processes=processes, hosts=hosts, timeout=120, status=None, env=env)
     if done.returncode == 77:
         pytest.skip("the MPI lacks MPI_THREAD_MULTIPLE")

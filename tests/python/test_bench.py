@@ -21,7 +21,16 @@ ALL_MODES = PLAIN | {"streams", "partitioned", "threadcomm"}
 SIDES = {
     **dict.fromkeys(("pingpong", "pingping", "multipingpong", "multipingping", "halo"), ALL_MODES),
     **dict.fromkeys(("barrier", "reduce", "allreduce", "bcast", "scatter", "gather", "alltoall"), PLAIN | {"threadcomm"}),
-    "msgrate": {"mpi-single", "mpi-per-thread", "plait-single", "plait-per-thread", "plait-streams", "raw-ring"},
+    "msgrate": {
+        "mpi-single",
+        "mpi-per-thread",
+        "mpi-hints",
+        "plait-single",
+        "plait-per-thread",
+        "plait-hints",
+        "plait-streams",
+        "raw-ring",
+    },
     "latency": {"mpi", "plait-ordinary", "plait-stream", "hand-over", "memcpy", "memcpy-shared"},
     "partitioned": {"masteronly", "multiple", "mpi-partitioned", "plait-partitioned", "fill"},
     "threadcomm": {"threads", "processes", "hand-over", "memcpy"},
@@ -199,7 +208,7 @@ def test_message_rate_of_every_side(tmp_path, threads, hosts):
     """2 x 1, 2 x 2"""
     found = report(tmp_path / "rate.json", "msgrate", "-t", threads, threads=threads, hosts=hosts)
     expected = ["mpi-single", "plait-single", "plait-streams"]
-    expected += ["mpi-per-thread", "plait-per-thread"] if threads > 1 else []
+    expected += ["mpi-per-thread", "plait-per-thread", "mpi-hints", "plait-hints"] if threads > 1 else []
     expected += ["raw-ring"] if hosts == 1 else []
     assert sides(found, "message_rate", 8) == sorted(expected)
     assert found["skipped"] == ({"raw-ring": APART} if hosts > 1 else {})

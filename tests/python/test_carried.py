@@ -13,21 +13,21 @@ ALL = ["PLAIT_COMMUNICATORS=all"]
 @pytest.mark.parametrize("processes", [2, 5])
 def test_communicators_of_all_makes(processes):
     """2 and 5 x 1 and 4"""
-    assert run("carried", "all", processes=processes, env=ALL).stdout == "communicators of all makes: right\n"
+    assert run("carried", "all", processes=processes, env=ALL, timeout=120).stdout == "communicators of all makes: right\n"
 
 
 def test_communicators_of_all_makes_between_nodes():
     """4 x 1 and 4 on 2 nodes"""
     if reason := launch.why_no_nodes(MPI):
         pytest.skip(reason)
-    assert run("carried", "all", processes=4, hosts=2, env=ALL).stdout == "communicators of all makes: right\n"
+    assert run("carried", "all", processes=4, hosts=2, env=ALL, timeout=120).stdout == "communicators of all makes: right\n"
 
 
 def test_more_processes_than_cores_are_known():
     """two more than cores, at most 16: they would spin while the others have no core"""
     cores = len(os.sched_getaffinity(0))
     processes = min(cores + 2, 16)
-    done = run("carried", "all", processes=processes, env=[*ALL, "PLAIT_REPORT=1"])
+    done = run("carried", "all", processes=processes, env=[*ALL, "PLAIT_REPORT=1"], timeout=120)
     assert done.stderr.count(", threads outnumber cores") == (processes if processes > cores else 0)
 
 
@@ -58,10 +58,18 @@ def test_none_at_all():
 
 
 @pytest.mark.parametrize(
-    ("processes", "nodes", "words"), [(3, 1, ["--plain"]), (3, 1, ["--streams-mode", "--threads"]), (4, 2, ["--plain", "--threads"])]
+    ("processes", "nodes", "words"),
+    [
+        (3, 1, ["--plain"]),
+        (3, 1, ["--streams-mode", "--threads"]),
+        (3, 1, ["--plain", "--threads", "--without", "any_tag"]),
+        (3, 1, ["--plain", "--streams", "5", "--without", "any_tag,wildcard"]),
+        (4, 2, ["--plain", "--threads"]),
+        (4, 2, ["--plain", "--threads", "--without", "any_tag,wildcard"]),
+    ],
 )
 def test_random_messages(processes, nodes, words):
-    """3 and 4 x 1 and 2"""
+    """3 and 4 x 1 and 2. What is left out is promised by hints"""
     if nodes > 1 and (reason := launch.why_no_nodes(MPI)):
         pytest.skip(reason)
     random_program(processes, nodes, 5000, "--max-bytes", 200_000, *words, env=ALL)

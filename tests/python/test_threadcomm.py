@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from plait import launch
-from programs import MPI, preloading, random_seed, run
+from programs import MPI, patience, preloading, random_seed, run
 
 
 def test_example_with_libomp():
@@ -129,6 +129,6 @@ def test_random_messages_between_nodes():
 
 
 def random_messages(processes, hosts, messages, *words):
-    line = ["--seed", random_seed(), "--messages", messages, *words]
+    line = ["--seed", random_seed(), "--messages", messages, *patience(), *words]
     done = run("random_p2p", *line, processes=processes, hosts=hosts, timeout=120)
     assert "all as the model says" in done.stdout

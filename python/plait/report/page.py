@@ -24,7 +24,7 @@ FIXED = {
     for sides in (
         ("masteronly", "funneled", "multiple", "streams", "partitioned", "threadcomm", "pure-mpi"),
         ("mpi", "plait-ordinary", "memcpy-shared", "plait-stream", "memcpy", "", "hand-over"),
-        ("mpi-single", "plait-single", "mpi-per-thread", "plait-streams", "plait-per-thread", "", "raw-ring"),
+        ("mpi-single", "plait-single", "mpi-per-thread", "plait-streams", "plait-per-thread", "mpi-hints", "raw-ring", "plait-hints"),
         ("", "", "", "mpi-partitioned", "plait-partitioned", "", "fill"),
         ("processes", "", "", "", "", "threads"),
         ("alone", "", "", "progress-thread"),

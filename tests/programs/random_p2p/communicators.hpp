@@ -20,7 +20,7 @@ class Communicators {
  public:
   Communicators(const Shape& shape, MPI_Comm world, Where& where) : shape_(shape), comms_(shape.communicators(), MPI_COMM_NULL) {
     RANDOM_P2P_TRY(where, MPI_Comm_dup, world, &control_);
-    for (int k = 0; k < shape.endpoints; ++k) RANDOM_P2P_TRY(where, MPI_Comm_dup, world, &comms_[shape.endpoints + k]);
+    for (int k = 0; k < shape.endpoints; ++k) duplicate(world, comms_[shape.endpoints + k], where);
 #ifdef PLAIT_LINKED
     if (shape.streams) {
       streams_.resize(shape.endpoints);
@@ -32,7 +32,7 @@ class Communicators {
     }
 #endif
     for (MPI_Comm& c : comms_) {
-      if (c == MPI_COMM_NULL) RANDOM_P2P_TRY(where, MPI_Comm_dup, world, &c);
+      if (c == MPI_COMM_NULL) duplicate(world, c, where);
       RANDOM_P2P_TRY(where, MPI_Comm_set_errhandler, c, MPI_ERRORS_RETURN);
     }
   }
@@ -77,6 +77,19 @@ class Communicators {
   }
 
  private:
+  /// With hints that say which wildcards are not used, if any are not.
+  void duplicate(MPI_Comm world, MPI_Comm& made, Where& where) const {
+    if (shape_.ranks || (shape_.features.has(Feature::any_tag) && shape_.features.has(Feature::wildcard))) {
+      RANDOM_P2P_TRY(where, MPI_Comm_dup, world, &made);
+      return;
+    }
+    MPI_Info hints = MPI_INFO_NULL;
+    RANDOM_P2P_TRY(where, MPI_Info_create, &hints);
+    if (!shape_.features.has(Feature::any_tag)) RANDOM_P2P_TRY(where, MPI_Info_set, hints, "mpi_assert_no_any_tag", "true");
+    if (!shape_.features.has(Feature::wildcard)) RANDOM_P2P_TRY(where, MPI_Info_set, hints, "mpi_assert_no_any_source", "true");
+    RANDOM_P2P_TRY(where, MPI_Comm_dup_with_info, world, hints, &made);
+    RANDOM_P2P_TRY(where, MPI_Info_free, &hints);
+  }
   void finish(std::vector<MPI_Request>& requests, const std::vector<int>& endpoints, Where& where) const {
     for (int done = 0;;) {
       RANDOM_P2P_TRY(where, MPI_Testall, static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
@@ -84,7 +97,8 @@ class Communicators {
       for (const int k : endpoints) {
         int found = 0;
         if (!shape_.features.has(Feature::progress)) {
-          RANDOM_P2P_TRY(where, MPI_Iprobe, MPI_ANY_SOURCE, nobody_tag, comms_[k], &found, MPI_STATUS_IGNORE);
+          const int source = shape_.features.has(Feature::wildcard) ? MPI_ANY_SOURCE : 0;
+          RANDOM_P2P_TRY(where, MPI_Iprobe, source, nobody_tag, comms_[k], &found, MPI_STATUS_IGNORE);
         }
       }
       sched_yield();

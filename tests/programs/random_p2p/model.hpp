@@ -249,13 +249,14 @@ inline Message slot_message(const Shape& shape, int communicator, EndpointId fro
   return m;
 }
 
-inline void generate_exact_receives(Rng& rng, EndpointId from, int pair_index, std::size_t n, Pair& pair, std::vector<Receive>& out) {
+inline void generate_exact_receives(const Shape& shape, Rng& rng, EndpointId from, int pair_index, std::size_t n, Pair& pair,
+                                    std::vector<Receive>& out) {
   const bool often_any = rng.one_in(2);
   std::size_t first = 0;
   for (std::size_t i = 0; i < n; ++i) {
     while (pair.messages[first].taken) ++first;
     int tag = any;
-    if (rng.below(4) >= (often_any ? 3U : 1U)) {
+    if (rng.below(4) >= (often_any ? 3U : 1U) || !shape.features.has(Feature::any_tag)) {
       // The tag of a message near the front: far ones would leave the front to the very last receives.
       std::size_t at = std::min(first + rng.below(8), pair.messages.size() - 1);
       while (pair.messages[at].taken) --at;
@@ -294,7 +295,7 @@ inline void generate_pair(const Shape& shape, const Round& round, const Inbox& i
   }
   spread_over_phases(rng, pair.messages);
   if (exact) {
-    generate_exact_receives(rng, from, shape.member_of(communicator, from), n, pair, pair.receives);
+    generate_exact_receives(shape, rng, from, shape.member_of(communicator, from), n, pair, pair.receives);
     spread_over_phases(rng, pair.receives);
     for (Receive& r : pair.receives) {
       Message& m = pair.messages[r.message];
@@ -339,7 +340,7 @@ inline void generate_wild_receives(const Shape& shape, const Round& round, const
     std::vector<Receive> any_tag;
     for (std::size_t p = 0; p < pairs.size(); ++p) {
       const std::size_t n = rng.below(pairs[p].messages.size() + 1) * rng.below(2);
-      generate_exact_receives(rng, shape.member(communicator, static_cast<int>(p)), static_cast<int>(p), n, pairs[p], exact[p]);
+      generate_exact_receives(shape, rng, shape.member(communicator, static_cast<int>(p)), static_cast<int>(p), n, pairs[p], exact[p]);
       order.insert(order.end(), n, p);
     }
     rng.shuffle(order);
@@ -350,7 +351,7 @@ inline void generate_wild_receives(const Shape& shape, const Round& round, const
     for (std::size_t p = 0; p < pairs.size(); ++p) {
       for (const Message& m : pairs[p].messages) {
         if (m.taken) continue;
-        const bool tagged = rng.below(4) < with_tag;
+        const bool tagged = rng.below(4) < with_tag || !shape.features.has(Feature::any_tag);
         (tagged ? by_tag : any_tag).push_back(wild(p, tagged ? m.tag : any));
       }
     }

@@ -467,7 +467,7 @@ inline void Driver::extra_nobody(const Incoming& in) {
 inline void Driver::extra_cancel(const Incoming& in) {
   const MPI_Comm c = comms_[in.communicator];
   const Buffer b{.layout = &types_.get(Element::byte, 0), .count = 64, .region = allocate(64, true)};
-  const int source = rng_.one_in(3) ? MPI_ANY_SOURCE : static_cast<int>(rng_.below(shape_.processes));
+  const int source = has(Feature::wildcard) && rng_.one_in(3) ? MPI_ANY_SOURCE : static_cast<int>(rng_.below(shape_.processes));
   MPI_Request request = MPI_REQUEST_NULL;
   if (shape_.is_multiplex(in.communicator)) {
 #ifdef PLAIT_LINKED
@@ -485,7 +485,7 @@ inline void Driver::extra_cancel(const Incoming& in) {
 
 /// Looks for what nobody has sent.
 inline void Driver::extra_probe(const Incoming& in) {
-  const int source = rng_.one_in(2) ? MPI_ANY_SOURCE : static_cast<int>(rng_.below(shape_.processes));
+  const int source = has(Feature::wildcard) && rng_.one_in(2) ? MPI_ANY_SOURCE : static_cast<int>(rng_.below(shape_.processes));
   int flag = -1;
   MPI_Message message = MPI_MESSAGE_NULL;
   if (rng_.one_in(2)) {
@@ -569,7 +569,7 @@ inline void Driver::end() {
     for (Slot& s : in.slots) {
       if (s.request != MPI_REQUEST_NULL) TRY(MPI_Request_free, &s.request);
     }
-    if (shape_.is_multiplex(in.communicator) || !has(Feature::probe)) continue;
+    if (shape_.is_multiplex(in.communicator) || !has(Feature::probe) || !has(Feature::any_tag) || !has(Feature::wildcard)) continue;
     int flag = -1;
     MPI_Status status;
     TRY(MPI_Iprobe, MPI_ANY_SOURCE, MPI_ANY_TAG, comms_[in.communicator], &flag, &status);
