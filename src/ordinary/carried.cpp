@@ -196,6 +196,10 @@ Ways begin_slots(Rank& r, collective::Members& members) noexcept try {
   mine.ok = true;
   return mine;
 } catch (const std::exception&) {
+  if (r.locals.back().context) return {};
+  lane::give_endpoint(*r.locals.back().endpoint);  // one that has none is no part of it
+  p2p::carried_endpoints.fetch_sub(1, std::memory_order_relaxed);
+  r.locals.pop_back();
   return {};
 }
 
