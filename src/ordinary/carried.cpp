@@ -53,7 +53,7 @@ struct Ticket {
   bool no_any_tag, no_any_source;  ///< what its program promises
 };
 
-/// More than threads that are likely to use one communicator at once: their tags are not always as many apart.
+/// More than the threads that usually share a communicator: several of their tags may fall into one slot.
 constexpr std::uint32_t kSlots = 16;
 
 /// What a process tells the others of its endpoints for the slots behind the first.
@@ -197,7 +197,7 @@ Ways begin_slots(Rank& r, collective::Members& members) noexcept try {
   return mine;
 } catch (const std::exception&) {
   if (r.locals.back().context) return {};
-  lane::give_endpoint(*r.locals.back().endpoint);  // one that has none is no part of it
+  lane::give_endpoint(*r.locals.back().endpoint);  // all locals have contexts: who frees them looks at these
   p2p::carried_endpoints.fetch_sub(1, std::memory_order_relaxed);
   r.locals.pop_back();
   return {};

@@ -34,6 +34,13 @@ int size_of(MPI_Comm comm) {
   return size;
 }
 
+/// Is the error of that class?
+bool is(int error, int expected) {
+  int found = 0;
+  MPI_Error_class(error, &found);
+  return found == expected;
+}
+
 /// A message from each rank to the next; where it lies before it is received tells who carries it.
 void exchange(MPI_Comm comm, const char* make, bool carried) {
   if (comm == MPI_COMM_NULL) return;
@@ -358,16 +365,11 @@ void use_tags_apart(MPI_Comm comm) {
   }
 }
 
-/// Threads of a communicator for which wildcards were renounced; then what happens to them.
+/// Threads on communicators whose program promises to use no wildcards. A call that uses one gets an error.
 void hints(bool carried) {
   const int rank = rank_of(MPI_COMM_WORLD);
   int number = 0;
   MPI_Status status;
-  const auto is = [](int error, int expected) {
-    int found = 0;
-    MPI_Error_class(error, &found);
-    return found == expected;
-  };
   for (int i = 0; i < 2; ++i) {  // endpoints are used again
     MPI_Comm by_tag = promised({"mpi_assert_no_any_tag"});
     MPI_Comm by_both = promised({"mpi_assert_no_any_tag", "mpi_assert_no_any_source"});
@@ -398,11 +400,6 @@ void mistakes() {
   MPI_Comm comm = made([](MPI_Comm* c) { return MPI_Comm_dup(MPI_COMM_WORLD, c); });
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   int number = rank_of(comm);
-  const auto is = [](int error, int expected) {
-    int found = 0;
-    MPI_Error_class(error, &found);
-    return found == expected;
-  };
   CHECK(is(MPI_Bcast(&number, 1, MPI_INT, size_of(comm), comm), MPI_ERR_ROOT));
   CHECK(is(MPI_Bcast(&number, -1, MPI_INT, 0, comm), MPI_ERR_COUNT));
   CHECK(is(MPI_Reduce(&number, &number, 1, MPI_INT, MPI_OP_NULL, 0, comm), MPI_ERR_OP));

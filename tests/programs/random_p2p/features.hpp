@@ -22,7 +22,7 @@ enum class Feature : std::uint8_t {
   get_status,  ///< MPI_Request_get_status
   derived,     ///< datatypes other than bytes, ints and doubles
   wildcard,    ///< any source
-  any_tag,
+  any_tag,     ///< receives of any tag
   multiplex,
   ordinary,  ///< messages on ordinary communicators
   progress,  ///< waits for what was started on a stream while blocked in the MPI
