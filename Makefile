@@ -31,7 +31,7 @@ all: setup ## compile everything, the tests too
 	@scripts/compile $(MPI) all
 
 test: all ## C++ tests, then whole programs under MPI
-	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error $(CTEST_OPTIONS)
+	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error --repeat after-timeout:2 $(CTEST_OPTIONS)
 	@PLAIT_MPI=$(MPI) python -m pytest $(PYTEST_OPTIONS) tests
 
 sanitize: ## the tests with sanitizers and assertions, under MPICH: PRESET=debug|address|undefined|address-undefined|thread

@@ -127,6 +127,9 @@ def run(
     ] = None,
     hosts: Annotated[int, typer.Option(metavar="H", help="Spread over H simulated nodes of this machine.")] = 1,
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="End the whole job after so long, with status 124.")] = None,
+    show_stacks: Annotated[
+        bool, typer.Option("--stacks", help="Before the timeout ends the job, say where its threads are (by gdb).")
+    ] = False,
     env: Annotated[list[str] | None, typer.Option("--env", "-e", metavar="K=V", help="Set for every process; may be repeated.")] = None,
     stdin: Annotated[bool, typer.Option("--stdin", help="Hand our standard input to the first process.")] = False,
     preload: Annotated[bool, typer.Option("--preload", help="Put libplait in front of the MPI of a program not linked with it.")] = False,
@@ -148,7 +151,7 @@ def run(
     if sys.stderr.isatty():
         settings.setdefault("PLAIT_PROGRESS", "1")
     try:
-        done = launch.run(mpi, program, processes, threads, hosts, settings, timeout, stdin=stdin, preload=preload)
+        done = launch.run(mpi, program, processes, threads, hosts, settings, timeout, stdin=stdin, preload=preload, show_stacks=show_stacks)
         raise typer.Exit(done.returncode)
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)

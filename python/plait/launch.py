@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from plait import built, feed, leftovers
+from plait import built, feed, leftovers, stacks
 from plait.machine import usable_cores
 from plait.mpis import Job, Mpi, MpiError, Noise
 
@@ -44,11 +44,13 @@ def run(
     capture: bool = False,
     stdin: bool = False,
     preload: bool = False,
+    show_stacks: bool = False,
 ) -> CompletedRun:
     """Runs `program` with `processes` x `threads`, spread evenly over `hosts` simulated nodes, and waits for its end.
 
     Output goes to our own streams as it comes, or with `capture` into the answer. Raises MpiError with one clear line
     where the job cannot be started. After `timeout` seconds, and when interrupted, every process of the job is ended.
+    With `show_stacks` a job that took too long says before where its threads are.
     """
     with contextlib.ExitStack() as stack:
         scratch = stack.enter_context(leftovers.scratch())
@@ -65,7 +67,7 @@ def run(
         launcher = _start(line, environment)
         if segments:
             segments.launcher = launcher.pid
-        return _wait(mpi, program[0], launcher, marker, timeout, capture)
+        return _wait(mpi, program[0], launcher, marker, timeout, capture, show_stacks)
 
 
 def _start(line: list[str], environment: dict[str, str]) -> subprocess.Popen:
@@ -80,12 +82,16 @@ def _start(line: list[str], environment: dict[str, str]) -> subprocess.Popen:
     )
 
 
-def _wait(mpi: Mpi, program: str, launcher: subprocess.Popen, marker: str, timeout: float | None, capture: bool) -> CompletedRun:
+def _wait(
+    mpi: Mpi, program: str, launcher: subprocess.Popen, marker: str, timeout: float | None, capture: bool, show_stacks: bool
+) -> CompletedRun:
     out = _Stream(launcher.stdout, None if capture else sys.stdout, mpi.noise)
     err = _Stream(launcher.stderr, None if capture else sys.stderr, mpi.noise)
     try:
         code = launcher.wait(timeout)
     except subprocess.TimeoutExpired:
+        if show_stacks:
+            stacks.tell(marker.encode(), _resolve(mpi, program), err.say)
         _end(launcher, marker, out, err)
         code = None
     except BaseException:

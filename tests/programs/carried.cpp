@@ -244,7 +244,7 @@ std::vector<Named> makes() {
 /// Each thread talks to the thread of its number in the partner, of one communicator, under its own tag.
 void use_by_threads(MPI_Comm comm, bool from_any = true) {
   constexpr int kThreads = 4;
-  constexpr int kMessages = 300;
+  constexpr int kMessages = 100;
   constexpr std::array<int, 5> kSizes{1, 40, 3000, 40000, 200000};
   const int partner = rank_of(comm) ^ 1;
   if (partner >= size_of(comm)) return;

@@ -187,7 +187,7 @@ def hosts(request):
 
 def program(name, *options, processes=2, threads=1, hosts=1):
     words = [str(MPI.build / "bin" / f"bench-{name}"), *map(str, options)]
-    return launch.run(MPI, words, processes, threads, hosts=hosts, timeout=120, capture=True)
+    return launch.run(MPI, words, processes, threads, hosts=hosts, timeout=120, capture=True, show_stacks=True)
 
 
 def report(path, *words, **job):

@@ -39,7 +39,7 @@ def lbm(mpi, tmp_path):
             words += ["--set", setting]
         if "--output" not in options and "--no-output" not in options:
             words += ["--no-output"]
-        done = run(mpi, words, processes, threads, hosts=hosts, timeout=seconds, capture=True)
+        done = run(mpi, words, processes, threads, hosts=hosts, timeout=seconds, capture=True, show_stacks=True)
         done.json = json.loads(results.read_text()) if done.returncode == 0 else None
         return done
 

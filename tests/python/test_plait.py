@@ -3,12 +3,13 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 from pathlib import Path
 
 import pytest
-from plait import launch, mpis
+from plait import launch, mpis, stacks
 from plait.mpis import ROOT
 
 PROGRAMS = ROOT / "tests/programs"
@@ -157,6 +158,23 @@ def test_timeout_ends_every_process(built, hosts):
     done = plait("run", "-n", 3, "--hosts", hosts, "--timeout", 4, built / "ends", "hang", status=124)
     one_line(done, "took longer than 4 s and was ended")
     assert not running(built / "ends")
+
+
+def test_timeout_tells_where_the_threads_are(built, hosts):
+    """3 x 1"""
+    if not shutil.which("gdb"):
+        pytest.skip("gdb, which shows the stacks, is not installed")
+    said = plait("run", "-n", 3, "--hosts", hosts, "--timeout", 4, "--stacks", built / "ends", "hang", status=124).stderr
+    assert re.search(r"^plait run: ranks 0, 1, 2: .*\bmain\b.* > \S*pause\b", said, re.MULTILINE), said
+    assert re.search(r"^plait run: seconds of CPU time by rank: \d+\.\d, \d+\.\d, \d+\.\d$", said, re.MULTILINE), said
+    assert not running(built / "ends")
+
+
+def test_timeout_without_gdb_says_so(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    said = []
+    stacks.tell(b"PLAIT_JOB=none", "ends", said.append)
+    assert said == ["plait run: gdb, which shows the stacks, is not installed"]
 
 
 @pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

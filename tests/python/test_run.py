@@ -8,6 +8,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import programs
 import pytest
 from plait import built, launch, leftovers, mpis
 from plait.mpis import ROOT
@@ -331,3 +332,15 @@ def test_what_is_no_mpi_program_is_not_asked(tmp_path):
     for path in (script, tmp_path / "truncated", tmp_path / "missing", Path("/bin/true")):
         assert built.loaded(str(path), dict(os.environ)) == []
     assert plait("run", script).stdout == "ran\n"
+
+
+def test_a_run_of_the_tests_that_takes_too_long_has_a_second_chance_and_is_named(monkeypatch):
+    ends = iter(
+        [launch.CompletedRun(launch.TIMED_OUT, "", "rank 0: main"), launch.CompletedRun(0), *[launch.CompletedRun(launch.TIMED_OUT)] * 2]
+    )
+    monkeypatch.setattr(launch, "run", lambda *_, **__: next(ends))
+    monkeypatch.setattr(programs, "timed_out", [])
+    assert programs.run("ends").returncode == 0
+    assert [said.splitlines()[-1] for said in programs.timed_out] == ["rank 0: main"]
+    with pytest.raises(AssertionError):
+        programs.run("ends")
