@@ -116,17 +116,20 @@ class Wait {
   bool driver_ = false;  ///< this wait is the one that polls what has to be polled
 };
 
-/// Rounds until `done`. `round` is true if something moved; `check` is called now and then once the wait is long.
+/// Rounds until `done`, which is not asked again once it has said yes: that may have taken something. `round` is true if something
+/// moved; `check` is called now and then once the wait is long.
 template <class Round, class Done, class Check>
 void wait_until(Waiter& waiter, const Patience& patience, Round round, Done done, Check check) {
   Wait wait(waiter, patience);
-  while (!done()) {
+  bool over = false;
+  const auto is_over = [&] { return over || (over = done()); };
+  while (!is_over()) {
     if (round()) {
       wait.reset();
       continue;
     }
     if (wait.is_long()) check();
-    wait.pause([&] { return round() || done(); });
+    wait.pause([&] { return round() || is_over(); });
   }
 }
 

@@ -169,6 +169,20 @@ TEST(Wait, DoesNotSleepWhereTheLastLookFindsSomething) {  // 1 thread
   EXPECT_EQ(looks, 1500);
 }
 
+/// What says that a wait is over may have taken something, as a matched probe does: whether it says so before a sleep or elsewhere.
+TEST(Wait, ThatIsOverIsNotAskedAgain) {  // 1 thread
+  constexpr Patience kShort{2, 2, 2};
+  for (int last = 1; last <= 20; ++last) {
+    Place place;
+    int asked = 0;
+    await(place, kShort, [&] {
+      place.event()->notify();
+      return ++asked == last || asked == 1000;  // a second chance, for a wait that has lost the first
+    });
+    EXPECT_EQ(asked, last);
+  }
+}
+
 TEST(Wait, ThreadsHandEachOtherATurn) {  // 2 threads
   constexpr int kTurns = 500;
   Place places[2];

@@ -83,6 +83,11 @@ def test_random_collectives(processes, calls):
     assert done.stdout == f"random_collectives: seed {seed}, {calls} calls by {processes} x 1 ranks, all as the reference says\n"
 
 
+def test_matched_probes_lose_nothing_that_comes_late():
+    """2 x 1: what came between a last look and a sleep was taken out twice, the second time in vain"""
+    assert run("late_probe", 20000, env=ALL, chances=1).stdout == "20000 messages\n"
+
+
 @pytest.mark.parametrize("program", ["stream_errors", "stream_idup", "last_words"])
 def test_programs_that_do_it_all(program, hosts):
     """3 x 1; 4 x 1 on 4 nodes: the same is right as without"""
