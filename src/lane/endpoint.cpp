@@ -112,6 +112,7 @@ LaneOut& Endpoint::lane_to(Address to) {
   auto& receiver = *static_cast<transport::EndpointMemory*>(node.at(to));
   memory.sender = address_.offset;
   lane->ring = transport::RingSender(memory, receiver.event);
+  lane->pid = node.pid_of(to.region);
   lane->same_process = to.region == node.region_id();
   // release: the receiver sees the lane as we made it.
   const std::uint64_t entry = key({node.region_id(), place.offset});

@@ -22,6 +22,7 @@
 #include "lane/match_context.hpp"
 #include "lane/node.hpp"
 #include "lane/operation.hpp"
+#include "lane/peer_memory.hpp"
 #include "lane/task.hpp"
 #include "progress/wait.hpp"
 #include "transport/network.hpp"
@@ -34,6 +35,8 @@ struct LaneOut {
   std::int32_t process = -1;  ///< on another node, where the lane goes by the network; then the ring has no memory
   transport::RingSender ring;
   std::uint32_t small_blocks = 0, large_blocks = 0;  ///< in flight, as far as is known
+  std::int32_t pid = 0;                              ///< the receiver's
+  Access access = Access::unknown;                   ///< to the receiver's memory
   bool same_process = false;
   bool listed = false;                        ///< among the endpoint's lanes with waiting sends
   List<Operation, &Operation::link> waiting;  ///< sends that found no room, in order
@@ -42,9 +45,10 @@ struct LaneOut {
 /// The receiving end.
 struct LaneIn {
   transport::RingReceiver ring;
-  RegionMap* region;  ///< the sender's memory
+  RegionMap* region;  ///< what the sender shares
   std::int32_t pid;
   bool same_process;
+  Access access = Access::unknown;  ///< to the rest of the sender's memory
   // The slot of the context that the last message was for.
   const ContextSlot* slot = nullptr;
   std::uint32_t slot_of = 0;
@@ -208,6 +212,7 @@ class Endpoint {
   static void copy_from_thread(Operation& receive, const transport::Rts& offer) noexcept;
   void take_chunk(LaneIn& lane, const transport::Cell& cell, std::uint32_t bytes) noexcept;
   [[nodiscard]] bool pull(Operation& receive) noexcept;
+  [[nodiscard]] bool finish_if_whole(Operation& receive) noexcept;
   void finish_rendezvous(Operation& receive) noexcept;
 
   struct OwnBlock {
@@ -239,6 +244,8 @@ class Endpoint {
   [[nodiscard]] bool write_block(Operation& send, transport::Cell& cell, Blocks& blocks) noexcept;
   [[nodiscard]] bool write_rts(Operation& send, transport::Cell& cell) noexcept;
   [[nodiscard]] bool push(Operation& send) noexcept;
+  [[nodiscard]] static bool push_part(Operation& send) noexcept;
+  [[nodiscard]] bool push_chunks(Operation& send) noexcept;
   void end_rts(Operation& send) noexcept;
   [[nodiscard]] bool work() noexcept;
 

@@ -19,6 +19,11 @@ struct Memory {
   [[nodiscard]] layout::Buffer buffer() const { return {*layout, at, count}; }
 };
 
+/// Bytes [begin, begin + bytes) of a message.
+struct Part {
+  std::uint64_t begin = 0, bytes = 0;
+};
+
 /// Bytes [begin, begin + n) of a buffer's packed form, which must be there.
 void pack(const Memory& from, std::uint64_t begin, std::byte* to, std::size_t n) noexcept;
 void unpack(const std::byte* from, const Memory& to, std::uint64_t begin, std::size_t n) noexcept;

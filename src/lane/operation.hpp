@@ -64,7 +64,8 @@ struct Operation : Request {
   LaneIn* in = nullptr;    ///< receive
   transport::Rendezvous* rendezvous = nullptr;
   std::uint64_t address = 0;    ///< receive: of the sender's buffer, 0 if it cannot be read
-  std::uint64_t moved = 0;      ///< bytes that this side has put into chunks, or got
+  std::uint64_t moved = 0;      ///< send: bytes that this side has written or put into chunks
+  Part left;                    ///< send: what this side has taken on itself and could not write
   std::uint64_t last_seen = 0;  ///< receive: when the last piece came
 
   /// `receiver`: the receiver's number of the match context. `number`: this endpoint's in the communicator. `its_tag`: the message's.

@@ -23,20 +23,25 @@ iovec remote(std::uint64_t at, std::size_t bytes) noexcept {
   return {reinterpret_cast<void*>(at), bytes};  // NOLINT(performance-no-int-to-ptr): of another process
 }
 
-bool read_all(std::int32_t pid, std::uint64_t address, std::byte* to, std::size_t bytes) noexcept {
+/// `move`: process_vm_readv or process_vm_writev.
+bool move_all(decltype(process_vm_readv) move, std::int32_t pid, std::uint64_t address, std::byte* at, std::size_t bytes) noexcept {
   while (bytes > 0) {
-    const iovec here = local(to, bytes);
+    const iovec here = local(at, bytes);
     const iovec there = remote(address, bytes);
-    const ssize_t got = process_vm_readv(pid, &here, 1, &there, 1, 0);
-    if (got <= 0) {
-      if (got < 0 && errno == EINTR) continue;
+    const ssize_t moved = move(pid, &here, 1, &there, 1, 0);
+    if (moved <= 0) {
+      if (moved < 0 && errno == EINTR) continue;
       return false;
     }
-    to += got;
-    address += static_cast<std::uint64_t>(got);
-    bytes -= static_cast<std::size_t>(got);
+    at += moved;
+    address += static_cast<std::uint64_t>(moved);
+    bytes -= static_cast<std::size_t>(moved);
   }
   return true;
+}
+
+bool read_all(std::int32_t pid, std::uint64_t address, std::byte* to, std::size_t bytes) noexcept {
+  return move_all(process_vm_readv, pid, address, to, bytes);
 }
 
 /// At most kParts, in one call.
@@ -77,6 +82,12 @@ Access access_to(std::int32_t pid, std::uint64_t address) noexcept {
   std::byte probe{};
   if (read_all(pid, address, &probe, 1)) return Access::allowed;
   return errno == ESRCH ? Access::gone : Access::forbidden;
+}
+
+bool write_peer(std::int32_t pid, std::uint64_t address, const std::byte* from, Part part) noexcept {
+  // It is only read.
+  return move_all(process_vm_writev, pid, address + part.begin, const_cast<std::byte*>(from) + part.begin,
+                  part.bytes);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
 }
 
 bool read_peer(std::int32_t pid, std::uint64_t address, const Memory& to, std::span<const Part> parts) noexcept {

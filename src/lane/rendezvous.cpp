@@ -21,11 +21,38 @@ using transport::Rts;
 
 namespace {
 
-/// A payload is copied in pieces: while the receiver takes one the sender makes the next.
-constexpr std::size_t kLeastPiece = 16384;
-constexpr std::uint64_t kPieces = 4;
-/// How long a receiver waits for the sender to push before it fetches the rest itself.
+/// Where both buffers are contiguous and each side may reach the other's, both copy parts of the payload straight from one to the other,
+/// so that it is copied once and by two cores: two parts, and more where they stay large.
+constexpr std::uint64_t kLeastPart = 16384;
+constexpr std::uint64_t kLargestOfTwo = 131072;
+constexpr std::uint64_t kLargestPart = 262144;
+constexpr std::uint64_t pages(std::uint64_t bytes) noexcept { return (bytes + 4095) / 4096 * 4096; }
+constexpr std::uint64_t part_of(std::uint64_t bytes) noexcept {
+  return std::clamp(pages(std::max(bytes / 4, std::min(bytes / 2, kLargestOfTwo))), kLeastPart, kLargestPart);
+}
+/// Elsewhere the payload comes in chunks: while the receiver takes one the sender makes the next.
+constexpr std::size_t kLeastChunk = 16384;
+constexpr std::uint64_t kChunks = 4;
+constexpr std::uint64_t chunk_of(std::uint64_t bytes) noexcept { return std::max<std::uint64_t>(kLeastChunk, pages(bytes / kChunks)); }
+/// How long a receiver waits for chunks before it fetches the rest itself.
 constexpr std::uint64_t kPatience = 20'000;  // ns
+
+/// Takes it on the caller to move what comes next; nothing is left where that has no bytes.
+Part take_part(Rendezvous& r, std::uint64_t wanted, std::uint64_t most) noexcept {
+  // relaxed: decides who moves what; the bytes themselves were there before the offer was.
+  std::uint64_t begin = r.position.load(std::memory_order_relaxed);
+  while (begin < wanted) {
+    const std::uint64_t n = std::min(most, wanted - begin);
+    if (r.position.compare_exchange_weak(begin, begin + n, std::memory_order_relaxed)) return {begin, n};
+  }
+  return {};
+}
+
+/// Asks the system once.
+bool may_reach(Access& known, std::int32_t pid, std::uint64_t address) noexcept {
+  if (known == Access::unknown) known = access_to(pid, address);
+  return known == Access::allowed;
+}
 
 }  // namespace
 
@@ -44,10 +71,11 @@ void Endpoint::accept(Operation& receive, LaneIn& lane, std::uint32_t source, st
   }
   receive.rendezvous->receive = receive.slot;
   receive.rendezvous->wanted = receive.wanted;
+  receive.rendezvous->address = receive.memory.layout ? 0 : reinterpret_cast<std::uint64_t>(receive.memory.at);
   receive.last_seen = now();
   rendezvous_receives_.push_back(receive);
   delay();
-  // release: the two fields above.
+  // release: the three fields above.
   receive.rendezvous->state.store(Rendezvous::kCts, std::memory_order_release);
   lane.ring.notify_sender();
 }
@@ -76,42 +104,45 @@ void Endpoint::take_chunk(LaneIn& lane, const Cell& cell, std::uint32_t bytes) n
   release_block(lane, block);
   receive.received += bytes;
   receive.last_seen = 0;  // the clock is looked at when there is time
-  if (receive.received == receive.wanted) {
-    rendezvous_receives_.remove(receive);
-    finish_rendezvous(receive);
-  }
+  (void)finish_if_whole(receive);
 }
 
-/// The sender has not pushed for a while (it computes, or has no core): takes on what is left and fetches it.
+bool Endpoint::finish_if_whole(Operation& receive) noexcept {
+  // acquire: what the sender has written.
+  if (receive.received + receive.rendezvous->written.load(std::memory_order_acquire) < receive.wanted) return false;
+  receive.received = receive.wanted;
+  rendezvous_receives_.remove(receive);
+  finish_rendezvous(receive);
+  return true;
+}
+
+/// Fetches the next part; or, where the sender has to pack and has not come for a while (it computes, or has no core), all that is left.
 bool Endpoint::pull(Operation& receive) noexcept {
-  const std::uint64_t time = now();
-  if (receive.last_seen == 0) receive.last_seen = time;
-  if (receive.address == 0 || time - receive.last_seen < kPatience) return false;
-  Rendezvous& r = *receive.rendezvous;
-  const Access access = access_to(receive.in->pid, receive.address);
-  if (access != Access::allowed) {
+  if (finish_if_whole(receive)) return true;
+  if (receive.address == 0) return false;
+  LaneIn& lane = *receive.in;
+  if (receive.memory.layout) {
+    const std::uint64_t time = now();
+    if (receive.last_seen == 0) receive.last_seen = time;
+    if (time - receive.last_seen < kPatience) return false;
+  }
+  if (!may_reach(lane.access, lane.pid, receive.address)) {
     receive.address = 0;  // only the sender can
-    if (access == Access::forbidden) return false;
+    if (lane.access == Access::forbidden) return false;
     receive.error = Error::unreachable;  // it has ended; what it had put into the lane has been taken
     rendezvous_receives_.remove(receive);
     finish_rendezvous(receive);
     return true;
   }
-  // relaxed: decides who moves what; the bytes themselves were there before the offer was.
-  const std::uint64_t begin = r.position.exchange(receive.wanted, std::memory_order_relaxed);
-  const std::uint64_t left = receive.wanted - begin;
+  const Part part = take_part(*receive.rendezvous, receive.wanted, receive.memory.layout ? receive.wanted : part_of(receive.wanted));
   delay();
-  const Part rest{begin, left};
-  if (left > 0 && !read_peer(receive.in->pid, receive.address, receive.memory, {&rest, 1})) {
-    receive.error = Error::unreachable;  // the sender has ended
+  if (part.bytes == 0) {
+    receive.address = 0;  // the rest comes by the sender
+    return false;
   }
-  receive.address = 0;  // nothing is left to be pulled; the chunks before come by the lane
-  if (left == 0) return false;
-  receive.received += left;
-  if (receive.received == receive.wanted) {
-    rendezvous_receives_.remove(receive);
-    finish_rendezvous(receive);
-  }
+  if (!read_peer(lane.pid, receive.address, receive.memory, {&part, 1})) receive.error = Error::unreachable;  // the sender has ended
+  receive.received += part.bytes;
+  (void)finish_if_whole(receive);
   return true;
 }
 
@@ -122,8 +153,10 @@ bool Endpoint::write_rts(Operation& send, Cell& cell) noexcept {
   send.order = static_cast<std::uint64_t>(own - rendezvous_.data());
   send.rendezvous = own->rendezvous;
   send.rendezvous->position.store(0, std::memory_order_relaxed);
+  send.rendezvous->written.store(0, std::memory_order_relaxed);
   send.rendezvous->state.store(Rendezvous::kRtsSent, std::memory_order_relaxed);
   send.moved = 0;
+  send.left = {};
   const Rts offer{send.memory.bytes, send.memory.layout ? 0 : reinterpret_cast<std::uint64_t>(send.memory.at), own->offset,
                   reinterpret_cast<std::uint64_t>(&send)};
   write_envelope(cell, send.remote_context, send.source, send.tag);
@@ -143,11 +176,38 @@ bool Endpoint::push(Operation& send) noexcept {
     end_rts(send);
     return true;
   }
+  LaneOut& lane = *send.out;
+  const bool directly = !send.memory.layout && r.address != 0 && send.left.bytes == 0 && may_reach(lane.access, lane.pid, r.address);
+  const bool moved = directly ? push_part(send) : push_chunks(send);
+  // Nothing of the buffer is left to be read; the rendezvous is the receiver's until it frees it.
+  if (send.moved == r.wanted) end_rts(send);
+  return moved;
+}
+
+/// Writes the next part into the receiver's buffer.
+bool Endpoint::push_part(Operation& send) noexcept {
+  Rendezvous& r = *send.rendezvous;
+  LaneOut& lane = *send.out;
+  const Part part = take_part(r, r.wanted, part_of(r.wanted));
+  if (part.bytes == 0) return false;
+  delay();
+  if (!write_peer(lane.pid, r.address, send.memory.at, part)) {
+    lane.access = Access::forbidden;
+    send.left = part;
+    return true;
+  }
+  send.moved += part.bytes;
+  // release: the bytes are there. After the last ones the receiver may free the rendezvous.
+  r.written.fetch_add(part.bytes, std::memory_order_release);
+  lane.ring.notify_receiver();
+  return true;
+}
+
+/// Puts into the lane what there is room for.
+bool Endpoint::push_chunks(Operation& send) noexcept {
+  Rendezvous& r = *send.rendezvous;
   bool moved = false;
-  const std::uint64_t piece = std::max(kLeastPiece, (r.wanted / kPieces + 4095) / 4096 * 4096);
-  for (;;) {
-    std::uint64_t begin = r.position.load(std::memory_order_relaxed);
-    if (begin >= r.wanted) break;
+  while (send.left.bytes > 0 || r.position.load(std::memory_order_relaxed) < r.wanted) {
     Cell* const cell = send.out->ring.cell();
     if (!cell) break;
     Blocks* from = &large_;
@@ -155,23 +215,23 @@ bool Endpoint::push(Operation& send) noexcept {
     // So that lanes whose receivers do not come stop no other.
     if (!own && send.out->large_blocks == 0) own = take_block(*send.out, *(from = &small_));
     if (!own) break;
-    const std::size_t n = std::min({from->bytes, piece, r.wanted - begin});
-    // relaxed: see pull().
-    if (!r.position.compare_exchange_strong(begin, begin + n, std::memory_order_relaxed)) {
+    const std::uint64_t most = std::min<std::uint64_t>(from->bytes, chunk_of(r.wanted));
+    Part part{send.left.begin, std::min(most, send.left.bytes)};
+    send.left = {part.begin + part.bytes, send.left.bytes - part.bytes};
+    if (part.bytes == 0) part = take_part(r, r.wanted, most);
+    if (part.bytes == 0) {  // the receiver has been faster
       give_back(*own, *from);
       break;
     }
     delay();
-    pack(send.memory, begin, own->block->data(), n);
+    pack(send.memory, part.begin, own->block->data(), part.bytes);
     write_envelope(*cell, 0, r.receive, 0);
-    const Chunk chunk{begin, own->offset};
+    const Chunk chunk{part.begin, own->offset};
     std::memcpy(cell->payload, &chunk, sizeof chunk);
-    send.out->ring.publish(*cell, Kind::kChunk, n);
-    send.moved += n;
+    send.out->ring.publish(*cell, Kind::kChunk, part.bytes);
+    send.moved += part.bytes;
     moved = true;
   }
-  // Nothing of the buffer is left to be read; the rendezvous is the receiver's until it frees it.
-  if (send.moved == r.wanted) end_rts(send);
   return moved;
 }
 

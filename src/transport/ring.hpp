@@ -90,6 +90,8 @@ struct alignas(64) Rendezvous {
   std::uint32_t receive;                ///< the receive's slot, by which the receiver knows its chunks
   std::uint64_t wanted;                 ///< bytes the receiver has room for
   std::atomic<std::uint64_t> position;  ///< bytes that one of the sides has taken on itself to move, from the front
+  std::uint64_t address;                ///< of the receiver's buffer; 0 if only chunks may come
+  std::atomic<std::uint64_t> written;   ///< bytes that the sender has put there
 };
 
 /// What others of the node see of an endpoint.
@@ -107,7 +109,7 @@ struct alignas(64) LaneMemory {
   Cell cells[kCells];
 };
 
-/// The sending end. Without memory it is always full.
+/// The sending end. Without memory it is always full, and there is nobody to notify.
 class RingSender {
  public:
   RingSender() = default;
@@ -136,6 +138,8 @@ class RingSender {
     delay();
     receiver_->notify();
   }
+  /// Something else has changed that the receiver may wait for.
+  void notify_receiver() const noexcept { receiver_->notify(); }
 
  private:
   LaneMemory* memory_ = nullptr;

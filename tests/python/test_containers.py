@@ -76,7 +76,8 @@ def test_ranks_in_two_pid_namespaces_with_the_same_ids(two_namespaces, words, sa
     check(done, said)
 
 
+@pytest.mark.parametrize("forbidden", ["no_peer_memory", "no_peer_writes"])
 @pytest.mark.parametrize(("words", "said"), TESTERS, ids=[words[0] for words, _ in TESTERS])
-def test_without_process_vm_readv(words, said):
+def test_without_process_vm_readv_or_writev(words, said, forbidden):
     """3 x 1 to 4, as where seccomp or yama forbid it"""
-    check(run(*words, processes=3, env=[preloading("no_peer_memory.so")], status=None), said)
+    check(run(*words, processes=3, env=[preloading(f"{forbidden}.so")], status=None), said)
