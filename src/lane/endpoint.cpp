@@ -336,7 +336,7 @@ bool Endpoint::write(Operation& send) noexcept {
 bool Endpoint::write_block(Operation& send, Cell& cell, Blocks& blocks) noexcept {
   OwnBlock* const own = take_block(*send.out, blocks);
   if (!own) return false;
-  pack(send.memory, 0, own->block->data(), send.memory.bytes);
+  pack_for_peer(send.memory, 0, own->block->data(), send.memory.bytes);
   write_envelope(cell, send.remote_context, send.source, send.tag);
   const InBlock where{own->offset};
   std::memcpy(cell.payload, &where, sizeof where);

@@ -18,6 +18,7 @@
 #include "base/biased_lock.hpp"
 #include "base/event_count.hpp"
 #include "base/list.hpp"
+#include "lane/choice.hpp"
 #include "lane/endpoints.hpp"
 #include "lane/match_context.hpp"
 #include "lane/node.hpp"
@@ -49,6 +50,7 @@ struct LaneIn {
   std::int32_t pid;
   bool same_process;
   Access access = Access::unknown;  ///< to the rest of the sender's memory
+  Choice parts_or_chunks{};         ///< how large messages come
   // The slot of the context that the last message was for.
   const ContextSlot* slot = nullptr;
   std::uint32_t slot_of = 0;
@@ -212,6 +214,7 @@ class Endpoint {
   static void copy_from_thread(Operation& receive, const transport::Rts& offer) noexcept;
   void take_chunk(LaneIn& lane, const transport::Cell& cell, std::uint32_t bytes) noexcept;
   [[nodiscard]] bool pull(Operation& receive) noexcept;
+  [[nodiscard]] static bool takes_parts(Operation& receive) noexcept;
   [[nodiscard]] bool finish_if_whole(Operation& receive) noexcept;
   void finish_rendezvous(Operation& receive) noexcept;
 

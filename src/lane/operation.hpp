@@ -67,6 +67,7 @@ struct Operation : Request {
   std::uint64_t moved = 0;      ///< send: bytes that this side has written or put into chunks
   Part left;                    ///< send: what this side has taken on itself and could not write
   std::uint64_t last_seen = 0;  ///< receive: when the last piece came
+  std::uint64_t matched = 0;    ///< receive: when it was, where the way is chosen by what it takes; else 0
 
   /// `receiver`: the receiver's number of the match context. `number`: this endpoint's in the communicator. `its_tag`: the message's.
   /// `rank`: the destination, for the watchdog.

@@ -30,7 +30,10 @@ constexpr std::uint64_t pages(std::uint64_t bytes) noexcept { return (bytes + 40
 constexpr std::uint64_t part_of(std::uint64_t bytes) noexcept {
   return std::clamp(pages(std::max(bytes / 4, std::min(bytes / 2, kLargestOfTwo))), kLeastPart, kLargestPart);
 }
-/// Elsewhere the payload comes in chunks: while the receiver takes one the sender makes the next.
+/// Elsewhere the payload comes in chunks: while the receiver takes one the sender makes the next. Where two cores share no cache that is
+/// the faster way for many sizes, though it copies twice: the system copies from one buffer to the other through the caches of the one core
+/// and past those of the other. So where either will do it is tried.
+constexpr std::uint64_t kAlwaysParts = 8 << 20;
 constexpr std::size_t kLeastChunk = 16384;
 constexpr std::uint64_t kChunks = 4;
 constexpr std::uint64_t chunk_of(std::uint64_t bytes) noexcept { return std::max<std::uint64_t>(kLeastChunk, pages(bytes / kChunks)); }
@@ -71,13 +74,24 @@ void Endpoint::accept(Operation& receive, LaneIn& lane, std::uint32_t source, st
   }
   receive.rendezvous->receive = receive.slot;
   receive.rendezvous->wanted = receive.wanted;
-  receive.rendezvous->address = receive.memory.layout ? 0 : reinterpret_cast<std::uint64_t>(receive.memory.at);
   receive.last_seen = now();
+  const bool parts = takes_parts(receive);
+  receive.rendezvous->address = parts ? reinterpret_cast<std::uint64_t>(receive.memory.at) : 0;
   rendezvous_receives_.push_back(receive);
   delay();
   // release: the three fields above.
   receive.rendezvous->state.store(Rendezvous::kCts, std::memory_order_release);
   lane.ring.notify_sender();
+}
+
+/// Does the payload come in parts from buffer to buffer, or in chunks?
+bool Endpoint::takes_parts(Operation& receive) noexcept {
+  LaneIn& lane = *receive.in;
+  receive.matched = 0;
+  if (receive.memory.layout || receive.address == 0 || !may_reach(lane.access, lane.pid, receive.address)) return false;
+  if (receive.wanted >= kAlwaysParts) return true;
+  receive.matched = receive.last_seen;
+  return lane.parts_or_chunks.next() == 0;
 }
 
 /// The sender is a thread of this process and leaves its operation and buffer alone until we say that we have it.
@@ -109,8 +123,13 @@ void Endpoint::take_chunk(LaneIn& lane, const Cell& cell, std::uint32_t bytes) n
 
 bool Endpoint::finish_if_whole(Operation& receive) noexcept {
   // acquire: what the sender has written.
-  if (receive.received + receive.rendezvous->written.load(std::memory_order_acquire) < receive.wanted) return false;
+  const std::uint64_t written = receive.rendezvous->written.load(std::memory_order_acquire);
+  if (receive.received + written < receive.wanted) return false;
   receive.received = receive.wanted;
+  // Only where both were there all the time.
+  const bool parts = receive.rendezvous->address != 0;
+  if (receive.matched != 0 && (parts ? written > 0 : receive.address != 0))
+    receive.in->parts_or_chunks.took(parts ? 0 : 1, receive.wanted, now() - receive.matched);
   rendezvous_receives_.remove(receive);
   finish_rendezvous(receive);
   return true;
@@ -121,7 +140,8 @@ bool Endpoint::pull(Operation& receive) noexcept {
   if (finish_if_whole(receive)) return true;
   if (receive.address == 0) return false;
   LaneIn& lane = *receive.in;
-  if (receive.memory.layout) {
+  const bool parts = receive.rendezvous->address != 0;
+  if (!parts) {
     const std::uint64_t time = now();
     if (receive.last_seen == 0) receive.last_seen = time;
     if (time - receive.last_seen < kPatience) return false;
@@ -134,13 +154,12 @@ bool Endpoint::pull(Operation& receive) noexcept {
     finish_rendezvous(receive);
     return true;
   }
-  const Part part = take_part(*receive.rendezvous, receive.wanted, receive.memory.layout ? receive.wanted : part_of(receive.wanted));
+  const std::uint64_t address = receive.address;
+  const Part part = take_part(*receive.rendezvous, receive.wanted, parts ? part_of(receive.wanted) : receive.wanted);
   delay();
-  if (part.bytes == 0) {
-    receive.address = 0;  // the rest comes by the sender
-    return false;
-  }
-  if (!read_peer(lane.pid, receive.address, receive.memory, {&part, 1})) receive.error = Error::unreachable;  // the sender has ended
+  if (part.bytes == 0 || !parts) receive.address = 0;  // what is left comes by the sender
+  if (part.bytes == 0) return false;
+  if (!read_peer(lane.pid, address, receive.memory, {&part, 1})) receive.error = Error::unreachable;  // the sender has ended
   receive.received += part.bytes;
   (void)finish_if_whole(receive);
   return true;
@@ -224,7 +243,7 @@ bool Endpoint::push_chunks(Operation& send) noexcept {
       break;
     }
     delay();
-    pack(send.memory, part.begin, own->block->data(), part.bytes);
+    pack_for_peer(send.memory, part.begin, own->block->data(), part.bytes);
     write_envelope(*cell, 0, r.receive, 0);
     const Chunk chunk{part.begin, own->offset};
     std::memcpy(cell->payload, &chunk, sizeof chunk);

@@ -1,0 +1,42 @@
+// Which of two ways is the faster one, by what each has taken of late. It depends on where the two processes run, which may change.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace plait::lane {
+
+/// Used by one thread at a time.
+class Choice {
+ public:
+  /// The way to go now: 0 or 1. Each is tried, then the faster one is taken, and now and then the other.
+  [[nodiscard]] std::size_t next() noexcept {
+    if (++turns_ % kTryEvery == 0) return 1 - faster();
+    for (std::size_t way = 0; way < 2; ++way) {
+      if (tried_[way] < kTries) return way;
+    }
+    return faster();
+  }
+  /// So many bytes took so long.
+  void took(std::size_t way, std::uint64_t bytes, std::uint64_t nanoseconds) noexcept {
+    const double one = static_cast<double>(nanoseconds) / static_cast<double>(bytes);
+    double& known = per_byte_[way];
+    // One that was held up says nothing of the way; the first ones may have been, too.
+    known =
+        tried_[way] < kTries ? (tried_[way] == 0 || one < known ? one : known) : known + ((one > 4 * known ? 4 * known : one) - known) / 4;
+    if (tried_[way] < kTries) ++tried_[way];
+  }
+
+ private:
+  static constexpr std::uint32_t kTryEvery = 64;
+  static constexpr std::uint32_t kTries = 3;
+
+  [[nodiscard]] std::size_t faster() const noexcept { return per_byte_[1] < per_byte_[0] ? 1 : 0; }
+
+  std::array<double, 2> per_byte_{};
+  std::array<std::uint32_t, 2> tried_{};
+  std::uint32_t turns_ = 0;
+};
+
+}  // namespace plait::lane
