@@ -122,7 +122,10 @@ template <class Round, class Done, class Check>
 void wait_until(Waiter& waiter, const Patience& patience, Round round, Done done, Check check) {
   Wait wait(waiter, patience);
   bool over = false;
-  const auto is_over = [&] { return over || (over = done()); };
+  const auto is_over = [&] {
+    if (!over) over = done();
+    return over;
+  };
   while (!is_over()) {
     if (round()) {
       wait.reset();

@@ -177,7 +177,8 @@ TEST(Wait, ThatIsOverIsNotAskedAgain) {  // 1 thread
     int asked = 0;
     await(place, kShort, [&] {
       place.event()->notify();
-      return ++asked == last || asked == 1000;  // a second chance, for a wait that has lost the first
+      ++asked;
+      return asked == last || asked == 1000;  // a second chance, for a wait that has lost the first
     });
     EXPECT_EQ(asked, last);
   }
