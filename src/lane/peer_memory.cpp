@@ -31,6 +31,7 @@ bool move_all(decltype(process_vm_readv) move, std::int32_t pid, std::uint64_t a
     const ssize_t moved = move(pid, &here, 1, &there, 1, 0);
     if (moved <= 0) {
       if (moved < 0 && errno == EINTR) continue;
+      if (moved == 0) errno = EFAULT;
       return false;
     }
     at += moved;

@@ -1,6 +1,8 @@
-// Messages above the eager limit: the payload stays with the sender until it is matched (RTS), and then comes in pieces by the lane,
-// or is copied at once inside a process, or is read from the sender's memory where the sender does not come.
+// Messages above the eager limit: the payload stays with the sender until it is matched (RTS). Then both sides copy parts of it from buffer
+// to buffer; or the sender puts it into the lane in chunks, and the receiver reads what is left where the sender does not come; or, inside
+// a process, the receiver copies it at once.
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <new>
 
@@ -50,6 +52,9 @@ Part take_part(Rendezvous& r, std::uint64_t wanted, std::uint64_t most) noexcept
   }
   return {};
 }
+
+/// What the receiver takes at a time.
+std::uint64_t most_of(const Rendezvous& r) noexcept { return r.address != 0 ? part_of(r.wanted) : r.wanted; }
 
 /// Asks the system once.
 bool may_reach(Access& known, std::int32_t pid, std::uint64_t address) noexcept {
@@ -155,11 +160,21 @@ bool Endpoint::pull(Operation& receive) noexcept {
     return true;
   }
   const std::uint64_t address = receive.address;
-  const Part part = take_part(*receive.rendezvous, receive.wanted, parts ? part_of(receive.wanted) : receive.wanted);
+  const Part part = take_part(*receive.rendezvous, receive.wanted, most_of(*receive.rendezvous));
   delay();
   if (part.bytes == 0 || !parts) receive.address = 0;  // what is left comes by the sender
   if (part.bytes == 0) return false;
-  if (!read_peer(lane.pid, address, receive.memory, {&part, 1})) receive.error = Error::unreachable;  // the sender has ended
+  if (!read_peer(lane.pid, address, receive.memory, {&part, 1})) {
+    if (errno != ESRCH) {  // a device's memory, for example, which only the sender itself can read
+      lane.access = Access::forbidden;
+      receive.address = 0;
+      // release: where the sender looks for it the part is nobody's.
+      receive.rendezvous->returned.store(part.begin + 1, std::memory_order_release);
+      lane.ring.notify_sender();
+      return true;
+    }
+    receive.error = Error::unreachable;  // it has ended
+  }
   receive.received += part.bytes;
   (void)finish_if_whole(receive);
   return true;
@@ -173,6 +188,7 @@ bool Endpoint::write_rts(Operation& send, Cell& cell) noexcept {
   send.rendezvous = own->rendezvous;
   send.rendezvous->position.store(0, std::memory_order_relaxed);
   send.rendezvous->written.store(0, std::memory_order_relaxed);
+  send.rendezvous->returned.store(0, std::memory_order_relaxed);
   send.rendezvous->state.store(Rendezvous::kRtsSent, std::memory_order_relaxed);
   send.moved = 0;
   send.left = {};
@@ -196,6 +212,10 @@ bool Endpoint::push(Operation& send) noexcept {
     return true;
   }
   LaneOut& lane = *send.out;
+  if (const std::uint64_t returned = r.returned.load(std::memory_order_acquire); returned != 0 && send.left.bytes == 0) [[unlikely]] {
+    r.returned.store(0, std::memory_order_relaxed);  // there is one at most
+    send.left = {returned - 1, std::min(most_of(r), r.wanted - (returned - 1))};
+  }
   const bool directly = !send.memory.layout && r.address != 0 && send.left.bytes == 0 && may_reach(lane.access, lane.pid, r.address);
   const bool moved = directly ? push_part(send) : push_chunks(send);
   // Nothing of the buffer is left to be read; the rendezvous is the receiver's until it frees it.

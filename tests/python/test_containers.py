@@ -61,7 +61,7 @@ TESTERS = [
 def check(done, said):
     if done.returncode == 77:
         pytest.skip(done.stderr.strip())
-    assert done.returncode == 0 and said in done.stdout, " ".join(done.args) + "\n" + done.stdout + done.stderr
+    assert done.returncode == 0 and said in done.stdout, str(done) + "\n" + done.stdout + done.stderr
     assert "cannot be preloaded" not in done.stderr
 
 
@@ -81,3 +81,9 @@ def test_ranks_in_two_pid_namespaces_with_the_same_ids(two_namespaces, words, sa
 def test_without_process_vm_readv_or_writev(words, said, forbidden):
     """3 x 1 to 4, as where seccomp or yama forbid it"""
     check(run(*words, processes=3, env=[preloading(f"{forbidden}.so")], status=None), said)
+
+
+def test_memory_that_only_its_process_can_read():
+    """3 x 4, as a device's"""
+    words, said = TESTERS[0]
+    check(run(*words, processes=3, env=[preloading("no_peer_reads.so")], status=None), said)
