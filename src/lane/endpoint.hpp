@@ -5,6 +5,7 @@
 // shared memory (transport/ring.hpp).
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -45,12 +46,13 @@ struct LaneOut {
 
 /// The receiving end.
 struct LaneIn {
+  static constexpr std::size_t kSizes = 4;
   transport::RingReceiver ring;
   RegionMap* region;  ///< what the sender shares
   std::int32_t pid;
   bool same_process;
-  Access access = Access::unknown;  ///< to the rest of the sender's memory
-  Choice parts_or_chunks{};         ///< how large messages come
+  Access access = Access::unknown;               ///< to the rest of the sender's memory
+  std::array<Choice, kSizes> parts_or_chunks{};  ///< how large messages come, by size
   // The slot of the context that the last message was for.
   const ContextSlot* slot = nullptr;
   std::uint32_t slot_of = 0;

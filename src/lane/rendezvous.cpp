@@ -2,6 +2,7 @@
 // to buffer; or the sender puts it into the lane in chunks, and the receiver reads what is left where the sender does not come; or, inside
 // a process, the receiver copies it at once.
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -32,13 +33,17 @@ constexpr std::uint64_t pages(std::uint64_t bytes) noexcept { return (bytes + 40
 constexpr std::uint64_t part_of(std::uint64_t bytes) noexcept {
   return std::clamp(pages(std::max(bytes / 4, std::min(bytes / 2, kLargestOfTwo))), kLeastPart, kLargestPart);
 }
-/// Elsewhere the payload comes in chunks: while the receiver takes one the sender makes the next. Where two cores share no cache that is
-/// the faster way for many sizes, though it copies twice: the system copies from one buffer to the other through the caches of the one core
-/// and past those of the other. So where either will do it is tried.
-constexpr std::uint64_t kAlwaysParts = 8 << 20;
+/// Elsewhere the payload comes in chunks: while the receiver takes one the sender makes the next.
 constexpr std::size_t kLeastChunk = 16384;
 constexpr std::uint64_t kChunks = 4;
 constexpr std::uint64_t chunk_of(std::uint64_t bytes) noexcept { return std::max<std::uint64_t>(kLeastChunk, pages(bytes / kChunks)); }
+/// Where two cores share no cache chunks are the faster way for many sizes, though they are copied twice: the system's copy takes each line
+/// from the other core. So where either will do both are tried, but for the largest ones, each for sizes up to 128 KB, 512 KB, 2 MB, 8 MB.
+constexpr std::uint64_t kAlwaysParts = 8 << 20;
+Choice& parts_or_chunks(LaneIn& lane, std::uint64_t bytes) noexcept {
+  const auto doublings = static_cast<std::size_t>(std::bit_width((bytes - 1) >> 17));
+  return lane.parts_or_chunks[std::min((doublings + 1) / 2, LaneIn::kSizes - 1)];
+}
 /// How long a receiver waits for chunks before it fetches the rest itself.
 constexpr std::uint64_t kPatience = 20'000;  // ns
 
@@ -96,7 +101,7 @@ bool Endpoint::takes_parts(Operation& receive) noexcept {
   if (receive.memory.layout || receive.address == 0 || !may_reach(lane.access, lane.pid, receive.address)) return false;
   if (receive.wanted >= kAlwaysParts) return true;
   receive.matched = receive.last_seen;
-  return lane.parts_or_chunks.next() == 0;
+  return parts_or_chunks(lane, receive.wanted).next() == 0;
 }
 
 /// The sender is a thread of this process and leaves its operation and buffer alone until we say that we have it.
@@ -134,7 +139,7 @@ bool Endpoint::finish_if_whole(Operation& receive) noexcept {
   // Only where both were there all the time.
   const bool parts = receive.rendezvous->address != 0;
   if (receive.matched != 0 && (parts ? written > 0 : receive.address != 0))
-    receive.in->parts_or_chunks.took(parts ? 0 : 1, receive.wanted, now() - receive.matched);
+    parts_or_chunks(*receive.in, receive.wanted).took(parts ? 0 : 1, receive.wanted, now() - receive.matched);
   rendezvous_receives_.remove(receive);
   finish_rendezvous(receive);
   return true;
