@@ -344,3 +344,11 @@ def test_a_run_of_the_tests_that_takes_too_long_has_a_second_chance_and_is_named
     assert [said.splitlines()[-1] for said in programs.timed_out] == ["rank 0: main"]
     with pytest.raises(AssertionError):
         programs.run("ends")
+
+
+@pytest.mark.skipif(MPI.family != "openmpi" or MPI.version < "5", reason="Open MPI 5's")
+def test_a_part_of_the_mpi_that_waits_for_a_fabric_is_left_out_where_there_is_none(ends):
+    """1 x 1; what the user says comes first"""
+    fabric = any(Path("/sys/class", kind).exists() for kind in ("infiniband", "cxi", "gni"))
+    assert ("OMPI_MCA_btl=^ofi" in plait("run", "--show", ends).stdout) != fabric
+    assert "^ofi" not in plait("run", "--show", ends, env={**os.environ, "OMPI_MCA_btl": "self,sm"}).stdout
