@@ -143,6 +143,8 @@ def run(
         threads = int(given) if given.isdecimal() else 1
     if timeout is not None and timeout <= 0:
         raise MpiError(f"the timeout must be more than 0 s, not {timeout:g}")
+    if show_stacks and timeout is None:
+        raise MpiError("--stacks tells of a job that takes longer than its --timeout; give one, like --timeout 60")
     mpi = mpis.find(ctx.obj)
     if dry:
         line, environment = launch.command(mpi, program, processes, threads, hosts, settings, preload=preload)

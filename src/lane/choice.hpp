@@ -1,6 +1,7 @@
 // Which of two ways is the faster one, by what each has taken of late. It depends on where the two processes run, which may change.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -22,10 +23,12 @@ class Choice {
   void took(std::size_t way, std::uint64_t bytes, std::uint64_t nanoseconds) noexcept {
     const double one = static_cast<double>(nanoseconds) / static_cast<double>(bytes);
     double& known = per_byte_[way];
-    // One that was held up says nothing of the way; the first ones may have been, too.
-    known =
-        tried_[way] < kTries ? (tried_[way] == 0 || one < known ? one : known) : known + ((one > 4 * known ? 4 * known : one) - known) / 4;
-    if (tried_[way] < kTries) ++tried_[way];
+    // One that was held up says little of the way.
+    if (tried_[way] == kTries) {
+      known += (std::min(one, 4 * known) - known) / 4;
+    } else if (++tried_[way] == 1 || one < known) {
+      known = one;
+    }
   }
 
  private:

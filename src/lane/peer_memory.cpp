@@ -86,9 +86,8 @@ Access access_to(std::int32_t pid, std::uint64_t address) noexcept {
 }
 
 bool write_peer(std::int32_t pid, std::uint64_t address, const std::byte* from, Part part) noexcept {
-  // It is only read.
-  return move_all(process_vm_writev, pid, address + part.begin, const_cast<std::byte*>(from) + part.begin,
-                  part.bytes);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+  auto* const at = const_cast<std::byte*>(from) + part.begin;  // only read
+  return move_all(process_vm_writev, pid, address + part.begin, at, part.bytes);
 }
 
 bool read_peer(std::int32_t pid, std::uint64_t address, const Memory& to, std::span<const Part> parts) noexcept {

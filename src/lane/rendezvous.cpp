@@ -145,7 +145,8 @@ bool Endpoint::finish_if_whole(Operation& receive) noexcept {
   return true;
 }
 
-/// Fetches the next part; or, where the sender has to pack and has not come for a while (it computes, or has no core), all that is left.
+/// Fetches the next part; or, of what comes in chunks, all that is left, where none has come for a while: the sender computes, or has no
+/// core.
 bool Endpoint::pull(Operation& receive) noexcept {
   if (finish_if_whole(receive)) return true;
   if (receive.address == 0) return false;
@@ -217,6 +218,7 @@ bool Endpoint::push(Operation& send) noexcept {
     return true;
   }
   LaneOut& lane = *send.out;
+  // acquire: pairs with the store in pull().
   if (const std::uint64_t returned = r.returned.load(std::memory_order_acquire); returned != 0 && send.left.bytes == 0) [[unlikely]] {
     r.returned.store(0, std::memory_order_relaxed);  // there is one at most
     send.left = {returned - 1, std::min(most_of(r), r.wanted - (returned - 1))};

@@ -92,8 +92,8 @@ struct alignas(64) Rendezvous {
   std::atomic<std::uint64_t> position;  ///< bytes that one of the sides has taken on itself to move, from the front
   std::uint64_t address;                ///< of the receiver's buffer; 0 if only chunks may come
   std::atomic<std::uint64_t> written;   ///< bytes that the sender has put there
-  std::atomic<std::uint64_t>
-      returned;  ///< where the part begins, plus one, that the receiver could not read and leaves to the sender; or 0
+  /// Where a part begins, plus one, that the receiver could not read: the sender puts it into chunks. 0: there is none.
+  std::atomic<std::uint64_t> returned;
 };
 
 /// What others of the node see of an endpoint.

@@ -170,6 +170,10 @@ def test_timeout_tells_where_the_threads_are(built, hosts):
     assert not running(built / "ends")
 
 
+def test_stacks_need_a_timeout(built):
+    one_line(plait("run", "--stacks", built / "ends", status=2), "give one, like --timeout 60")
+
+
 def test_timeout_without_gdb_says_so(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     said = []
