@@ -17,7 +17,7 @@ const Grequest& as_grequest(const Request& r) noexcept { return static_cast<cons
 /// All there are. Whoever walks it holds the lock and keeps only those it has claimed, for these cannot end.
 constinit Spinlock list_lock;
 constinit Grequest* first = nullptr;
-/// Started, not ended, and nobody who waits polls them. Counted as a hint: relaxed.
+/// Started, neither complete nor kPolled: whoever sets the first of the two bits counts. A hint: relaxed.
 constinit std::atomic<int> unpolled{0};
 
 void enlist(Grequest& g) noexcept {
@@ -32,14 +32,15 @@ void delist(Grequest& g) noexcept {
   const std::lock_guard guard(list_lock);
   (g.before ? g.before->after : first) = g.after;
   if (g.after) g.after->before = g.before;
-  if (!g.polled.load(std::memory_order_relaxed)) unpolled.fetch_sub(1, std::memory_order_relaxed);
 }
 
-/// Whether nobody else has to poll it. One that is complete is never polled again.
+/// Whether nobody else has to poll it. relaxed: hands nothing over.
 void set_polled(Request& r, bool here) noexcept {
   Grequest& g = as_grequest(r);
-  if (!here && (g.bits.load(std::memory_order_relaxed) & kCompleting) != 0) return;
-  if (g.polled.exchange(here, std::memory_order_relaxed) != here) unpolled.fetch_add(here ? -1 : 1, std::memory_order_relaxed);
+  if (g.bits.load(std::memory_order_relaxed) & kComplete) return;  // it is never polled again
+  const std::uint32_t was =
+      here ? g.bits.fetch_or(kPolled, std::memory_order_relaxed) : g.bits.fetch_and(~kPolled, std::memory_order_relaxed);
+  if (!(was & kComplete) && ((was & kPolled) != 0) != here) unpolled.fetch_add(here ? -1 : 1, std::memory_order_relaxed);
 }
 
 /// What MPI calls an empty status.
@@ -229,7 +230,7 @@ class Unpolled final : public progress::Source {
  public:
   [[nodiscard]] bool pending() const noexcept override { return unpolled.load(std::memory_order_relaxed) > 0; }
   bool try_progress() noexcept override {
-    poll_those([](const Grequest& g) { return !g.polled.load(std::memory_order_relaxed); });
+    poll_those([](const Grequest& g) { return !(g.bits.load(std::memory_order_relaxed) & kPolled); });
     return false;
   }
 };
@@ -249,12 +250,11 @@ void publish(Grequest& g) noexcept {
 Grequest* find(Request& r) noexcept { return r.kind == &kKind ? &as_grequest(r) : nullptr; }
 
 bool complete(Grequest& g) noexcept {
-  // relaxed: hands nothing over, that comes with kComplete.
-  if (g.bits.fetch_or(kCompleting, std::memory_order_relaxed) & kCompleting) return false;
-  set_polled(g, true);
   // release: the work behind the request is seen by the one that finds it complete. acquire: if this thread has to end the
   // request, it sees what the program did before it freed it. If it does not, the request may be gone after this.
   const std::uint32_t was = g.bits.fetch_or(kComplete, std::memory_order_acq_rel);
+  if (was & kComplete) return false;
+  if (!(was & kPolled)) unpolled.fetch_sub(1, std::memory_order_relaxed);
   if ((was & kFreed) && !(was & kPolling)) end_orphan(g);
   return true;
 }

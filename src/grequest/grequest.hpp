@@ -29,16 +29,15 @@ struct Callbacks {
 /// perhaps freed by the program before that, and ended by one thread. Each transition is one read-modify-write of the same
 /// word, so of two threads that meet exactly one sees that it is the last.
 enum Bits : std::uint32_t {
-  kPolling = 1,     ///< a thread runs poll_fn or wait_fn; until it is back the request must not end
-  kCompleting = 2,  ///< somebody has called MPI_Grequest_complete
+  kPolling = 1,  ///< a thread runs poll_fn or wait_fn; until it is back the request must not end
+  kPolled = 2,   ///< somebody waits for it, and polls it
   kComplete = 4,
   kFreed = 8,  ///< by the program before its end: nobody waits for it
 };
 
 struct Grequest : Request {
   std::atomic<std::uint32_t> bits{0};
-  std::atomic<bool> polled{false};  ///< somebody waits for it, and polls it
-  int error = MPI_SUCCESS;          ///< the last error of poll_fn or wait_fn; of whoever polls, then of whoever ends it
+  int error = MPI_SUCCESS;  ///< the last error of poll_fn or wait_fn; of whoever polls, then of whoever ends it
   Callbacks call{};
   void* extra = nullptr;                         ///< the program's extra_state
   MPI_Status status{};                           ///< what poll_fn has said

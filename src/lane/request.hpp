@@ -42,7 +42,7 @@ class Round {
 
  private:
   const void* last_ = nullptr;
-  std::array<const void*, 8> met_{};
+  std::array<const void*, 8> met_;  // NOLINT(cppcoreguidelines-pro-type-member-init): read up to count_
   std::size_t count_ = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/scratch.hpp"
+#include "mpi/completion.hpp"
 #include "mpi/error.hpp"
 #include "mpi/handle.hpp"
 #include "mpi/waiting.hpp"
@@ -19,8 +20,11 @@ struct Ours {
 
 class Batch final : public Pending {
  public:
+  /// What the call waits for. One that waits for all starts the inactive requests that such calls start.
+  enum class Wants { kAll, kAny };
+
   /// Throws MPIError{MPI_ERR_REQUEST} where a handle is of a request that has ended.
-  Batch(int count, const MPI_Request* requests, bool statuses)
+  Batch(int count, const MPI_Request* requests, bool statuses, Wants wants)
       : room_(Scratch::bytes<Ours>(size(count)) + Scratch::bytes<Request*>(size(count)) + Scratch::bytes<MPI_Request>(size(count)) +
               2 * Scratch::bytes<int>(size(count)) + Scratch::bytes<MPI_Status>(statuses ? size(count) : 0)),
         all_ours_(room_.take<Ours>(size(count))),
@@ -34,6 +38,7 @@ class Batch final : public Pending {
     for (int i = 0; i < count; ++i) {
       if (Request* const r = mpi::ours(requests[i])) {
         require(r->kind, MPI_ERR_REQUEST);
+        if (wants == Wants::kAll) arm(*r);
         if (r->active) {
           all_ours_[n++] = {r, i};
         } else {

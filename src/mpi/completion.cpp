@@ -180,8 +180,7 @@ int wait_all(int count, MPI_Request* requests, MPI_Status* statuses, const void*
     requests += done;
     statuses = rest(statuses, done);
   }
-  arm_all(count, requests);
-  Batch batch(count, requests, true);
+  Batch batch(count, requests, true, Batch::Wants::kAll);
   empty_inactive(batch, count, requests, statuses);
   for (int i = 0; i < batch.native_count() && statuses != MPI_STATUSES_IGNORE; ++i) end_empty(&statuses[batch.place(i)]);
   bool natives_done = batch.their.empty();
@@ -231,8 +230,7 @@ int wait_all(int count, MPI_Request* requests, MPI_Status* statuses, const void*
 }
 
 int test_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
-  arm_all(count, requests);
-  Batch batch(count, requests, true);  // as in wait_all
+  Batch batch(count, requests, true, Batch::Wants::kAll);  // as in wait_all
   Outcome outcome;
   *flag = 1;
   Round round;
@@ -287,7 +285,7 @@ bool any_round(Batch& batch, MPI_Request* requests, int* index, MPI_Status* stat
 }
 
 int wait_any(int count, MPI_Request* requests, int* index, MPI_Status* status, const void* caller) {
-  Batch batch(count, requests, false);
+  Batch batch(count, requests, false, Batch::Wants::kAny);
   Waiting waiting(batch, "MPI_Waitany", caller, count);
   int error = MPI_SUCCESS;
   bool over = false;
@@ -297,7 +295,7 @@ int wait_any(int count, MPI_Request* requests, int* index, MPI_Status* status, c
 }
 
 int test_any(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
-  Batch batch(count, requests, false);
+  Batch batch(count, requests, false, Batch::Wants::kAny);
   int error = MPI_SUCCESS;
   *flag = any_round(batch, requests, index, status, error, "MPI_Testany");
   if (!*flag) {
@@ -340,7 +338,7 @@ void some_round(Batch& batch, MPI_Request* requests, int* outcount, int* indices
 }
 
 int wait_some(int count, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses, const void* caller) {
-  Batch batch(count, requests, statuses != MPI_STATUSES_IGNORE);
+  Batch batch(count, requests, statuses != MPI_STATUSES_IGNORE, Batch::Wants::kAny);
   Waiting waiting(batch, "MPI_Waitsome", caller, count);
   Outcome outcome;
   bool over = false;
@@ -354,7 +352,7 @@ int wait_some(int count, MPI_Request* requests, int* outcount, int* indices, MPI
 }
 
 int test_some(int count, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses) {
-  Batch batch(count, requests, statuses != MPI_STATUSES_IGNORE);
+  Batch batch(count, requests, statuses != MPI_STATUSES_IGNORE, Batch::Wants::kAny);
   Outcome outcome;
   some_round(batch, requests, outcount, indices, statuses, outcome);
   if (*outcount == 0) move_rest();

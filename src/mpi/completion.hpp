@@ -28,11 +28,6 @@ inline bool advance(Request& r) noexcept {
 inline void arm(Request& r) noexcept {
   if (r.kind && r.kind->arm && !r.active) r.kind->arm(r);
 }
-inline void arm_all(int count, const MPI_Request* requests) noexcept {
-  for (int i = 0; i < count; ++i) {
-    if (Request* const r = ours(requests[i])) arm(*r);
-  }
-}
 
 // Calls that are exported by two names, MPI's and finepoints'. `call`: the one that the program has used.
 

@@ -18,8 +18,7 @@ void peek_into(Request& r, MPI_Status* statuses, int i, Outcome& outcome) {
 }
 
 int get_all(int count, LookedAt* requests, int* flag, MPI_Status* statuses) {
-  arm_all(count, requests);
-  Batch batch(count, requests, statuses != MPI_STATUSES_IGNORE);
+  Batch batch(count, requests, statuses != MPI_STATUSES_IGNORE, Batch::Wants::kAll);
   Outcome outcome;
   *flag = 1;
   Round round;
@@ -39,7 +38,7 @@ int get_all(int count, LookedAt* requests, int* flag, MPI_Status* statuses) {
 }
 
 int get_any(int count, LookedAt* requests, int* index, int* flag, MPI_Status* status) {
-  Batch batch(count, requests, false);
+  Batch batch(count, requests, false, Batch::Wants::kAny);
   *index = MPI_UNDEFINED;
   *flag = 0;
   Round round;
@@ -67,7 +66,7 @@ int get_any(int count, LookedAt* requests, int* index, int* flag, MPI_Status* st
 }
 
 int get_some(int count, LookedAt* requests, int* outcount, int* indices, MPI_Status* statuses) {
-  Batch batch(count, requests, statuses != MPI_STATUSES_IGNORE);
+  Batch batch(count, requests, statuses != MPI_STATUSES_IGNORE, Batch::Wants::kAny);
   *outcount = 0;
   Outcome outcome;
   Round round;
