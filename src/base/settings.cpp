@@ -38,7 +38,9 @@ constexpr std::array kTable{
          "whose messages libplait carries: those of stream and thread communicators, of all intracommunicators, or of none; the same for "
          "all processes of a job"),
     flag(Id::report, Reader::library, "PLAIT_REPORT",
-         "at its end each process says on stderr how many lanes it made, what memory they took, and whether threads outnumber cores"),
+         "at its end each process says on stderr how many lanes it made, what memory they took, whether threads outnumber cores, and what "
+         "was "
+         "sent on each communicator, by its name; of what plait is to carry and cannot, that it goes to the MPI"),
     word(Id::thread_level, Reader::library, "PLAIT_THREAD_LEVEL", "serialized", "what the program asks for; multiple between nodes",
          "the thread level that libplait asks the MPI for; serialized is to try how plait runs on an MPI that grants no more"),
     duration(Id::watchdog, Reader::library, "PLAIT_WATCHDOG", "0",

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "collective/team.hpp"
+#include "p2p/report.hpp"
 
 namespace plait::collective {
 
@@ -47,6 +48,7 @@ void end_use(Rank& rank) {
 void end_use_by_program(Rank& rank) {
   if (rank.uses.load(std::memory_order_relaxed) > 1) {
     const lane::EndpointGuard guard(rank.endpoint());
+    p2p::note_traffic(*rank.hidden);
     rank.hidden->handle = p2p::stand_in(rank.handle);
   }
   end_use(rank);

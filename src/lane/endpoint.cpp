@@ -72,7 +72,9 @@ void Endpoint::lock_for_threads() noexcept {
       set_use(Use::shared);
     }
   }
+  if (mutex_.try_lock()) return;
   mutex_.lock();
+  ++lock_waits_;
 }
 
 bool Endpoint::try_progress() noexcept {
@@ -302,6 +304,7 @@ void Endpoint::cancel(Operation& receive) noexcept {
 void Endpoint::start_send(Operation& send) noexcept {
   LaneOut& lane = *send.out;
   count_unfinished(1);
+  send.context->sent.count(send.memory.bytes, lane.process >= 0);
   if (lane.waiting.empty() && write(send)) return;
   lane.waiting.push_back(send);
   if (!lane.listed) {

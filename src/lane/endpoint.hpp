@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/biased_lock.hpp"
@@ -168,6 +169,9 @@ class Endpoint {
   /// From Use::biased to Use::shared; or for another user, where it has none now.
   void set_use(Use use) noexcept;
 
+  /// How often a thread has waited for another one's call since the last time that this was asked. By who has the guard.
+  [[nodiscard]] std::uint64_t take_lock_waits() noexcept { return std::exchange(lock_waits_, 0); }
+
   /// The thread that is inside; to catch two in a debug build.
   std::atomic<const void*> user{nullptr};
 
@@ -281,6 +285,7 @@ class Endpoint {
   std::atomic<std::uint32_t> seen_uses_{0};  ///< of the guard, at the last look of somebody else
   std::atomic<Arrival*> inbox_{nullptr};     ///< a stack: the last first
   std::mutex mutex_;                         ///< see use_
+  std::uint64_t lock_waits_ = 0;             ///< under the mutex
 
   class Waiter final : public progress::Waiter {
    public:

@@ -133,6 +133,17 @@ void delete_context(MatchContext& context) noexcept {
   delete &context;
 }
 
+void visit_contexts(void (*visit)(MatchContext&)) noexcept {
+  const std::uint32_t used = [] {
+    const std::lock_guard guard(table().lock);
+    return table().used;
+  }();
+  for (std::uint32_t i = 1; i < used; ++i) {
+    const ContextSlot* const at = context_slot(i);
+    if (at && at->id.load(std::memory_order_acquire) != 0) visit(*at->context.load(std::memory_order_relaxed));
+  }
+}
+
 Endpoint* find_endpoint(std::uint32_t id) noexcept {
   const ContextSlot* const at = context_slot(id);
   return at && at->id.load(std::memory_order_acquire) == id ? at->endpoint.load(std::memory_order_relaxed) : nullptr;

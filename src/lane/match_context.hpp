@@ -17,6 +17,20 @@
 
 namespace plait::lane {
 
+/// What was sent in a context, for people. By the thread that uses its endpoint.
+struct Traffic {
+  std::uint64_t messages = 0, bytes = 0;
+  std::uint64_t between_nodes = 0;   ///< of the messages
+  std::uint64_t rendezvous = 0;      ///< of the bytes, inside the node
+  std::uint64_t through_chunks = 0;  ///< of these: copied twice, the others once
+
+  void count(std::uint64_t more, bool by_network = false) noexcept {
+    ++messages;
+    bytes += more;
+    if (by_network) ++between_nodes;
+  }
+};
+
 struct MatchContext {
   std::uint32_t id = 0;
   Endpoint* endpoint = nullptr;
@@ -25,6 +39,7 @@ struct MatchContext {
   std::uint32_t operations = 0;                               ///< that have not been retired
   std::uint32_t disowned = 0;                                 ///< of these, given up by the program and not complete
   bool freed = false;                                         ///< the communicator is
+  Traffic sent;
 
   /// The operation is one of this context's until it is retired.
   void adopt(Operation& operation) noexcept {
@@ -96,6 +111,8 @@ struct ContextSlot {
   return slot && slot->id.load(std::memory_order_acquire) == id ? slot->context.load(std::memory_order_relaxed) : nullptr;
 }
 [[nodiscard]] inline MatchContext* find_context(std::uint32_t id) noexcept { return context_in(context_slot(id), id); }
+/// All there are, while no other thread uses any.
+void visit_contexts(void (*visit)(MatchContext&)) noexcept;
 /// The endpoint of a context; for any thread, since endpoints stay. Null where the context is gone.
 [[nodiscard]] Endpoint* find_endpoint(std::uint32_t id) noexcept;
 

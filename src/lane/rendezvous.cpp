@@ -276,12 +276,14 @@ bool Endpoint::push_chunks(Operation& send) noexcept {
     std::memcpy(cell->payload, &chunk, sizeof chunk);
     send.out->ring.publish(*cell, Kind::kChunk, part.bytes);
     send.moved += part.bytes;
+    send.context->sent.through_chunks += part.bytes;
     moved = true;
   }
   return moved;
 }
 
 void Endpoint::end_rts(Operation& send) noexcept {
+  send.context->sent.rendezvous += send.memory.bytes;
   rendezvous_sends_.remove(send);
   rendezvous_[send.order].held = false;
   send.rendezvous = nullptr;

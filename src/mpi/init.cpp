@@ -16,6 +16,7 @@
 #include "layout/quiet.hpp"
 #include "mpi/quirks.hpp"
 #include "ordinary/carried.hpp"
+#include "p2p/report.hpp"
 #include "p2p/world.hpp"
 #include "partitioned/request.hpp"
 #include "progress/cores.hpp"
@@ -124,7 +125,7 @@ void finish() noexcept {
   p2p::close_world();
 }
 
-/// With PLAIT_REPORT=1 each process says on stderr what it has taken for lanes.
+/// With PLAIT_REPORT=1 each process says on stderr what it has taken for lanes, and what was sent on each communicator.
 void report_lanes() noexcept {
   if (!settings::flag(Id::report)) return;
   int rank = 0;
@@ -132,6 +133,7 @@ void report_lanes() noexcept {
   std::fprintf(stderr, "plait: rank %d: %zu endpoints, %zu lanes, %zu bytes of shared memory%s\n", rank, lane::endpoints_made.load(),
                lane::lanes_made.load(), lane::endpoints_exist() ? lane::Node::get().region().taken() : 0,
                progress::oversubscribed() ? ", threads outnumber cores" : "");
+  p2p::report_traffic(rank);
 }
 
 /// The attribute of MPI_COMM_SELF that MPI_Finalize deletes last, since it was set first: the program's own may still send.

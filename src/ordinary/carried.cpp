@@ -20,6 +20,7 @@
 #include "lane/endpoints.hpp"
 #include "lane/node.hpp"
 #include "p2p/communicator.hpp"
+#include "p2p/report.hpp"
 #include "p2p/world.hpp"
 #include "plait/mpix.h"
 #include "progress/cores.hpp"
@@ -238,6 +239,7 @@ void end_carrying(Rank& r, collective::Members& members, MPI_Comm handle, std::s
   collective::meet_team(r, flags);
   // Between nodes the MPI's own are faster.
   r.collectives = std::ranges::all_of(all, &Ticket::near);
+  if (!r.collectives) p2p::tell_left(p2p::Left::collectives_between_nodes);
 }
 
 }  // namespace
@@ -250,12 +252,18 @@ void carry(MPI_Comm made, MPI_Info info) noexcept try {
   {
     const progress::Blocking blocking;
     check(PMPI_Comm_test_inter(made, &inter));
-    if (inter) return;
+    if (inter) {
+      p2p::tell_left(p2p::Left::intercommunicators);
+      return;
+    }
     check(PMPI_Comm_rank(made, &rank));
     processes = p2p::GroupOf(made).processes();
   }
   // Of two worlds: then all of its processes see one that is not theirs.
-  if (std::ranges::find(processes, MPI_UNDEFINED) != processes.end()) return;
+  if (std::ranges::find(processes, MPI_UNDEFINED) != processes.end()) {
+    p2p::tell_left(p2p::Left::other_worlds);
+    return;
+  }
   Ticket mine{};
   std::shared_ptr<collective::Members> members;
   p2p::Draft draft;
@@ -273,7 +281,10 @@ void carry(MPI_Comm made, MPI_Info info) noexcept try {
     mine.no_any_source = promises(info, "mpi_assert_no_any_source");
     check(PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, made));
   }
-  if (!std::ranges::all_of(all, &Ticket::ok)) return;
+  if (!std::ranges::all_of(all, &Ticket::ok)) {
+    p2p::tell_left(p2p::Left::no_memory);
+    return;
+  }
   auto& rank_here = static_cast<Rank&>(*draft);
   end_carrying(rank_here, *members, made, all);
   if (std::ranges::all_of(all, &Ticket::no_any_tag)) {

@@ -13,6 +13,7 @@
 #include "base/mpi_lock.hpp"
 #include "base/settings.hpp"
 #include "layout/quiet.hpp"
+#include "p2p/report.hpp"
 #include "p2p/world.hpp"
 #include "progress/helper.hpp"
 
@@ -233,6 +234,7 @@ std::uint64_t stand_in(MPI_Comm comm) noexcept try {
 
 void detach(LocalEndpoint& l) noexcept {
   const lane::EndpointGuard guard(*l.endpoint);
+  note_traffic(*l.context);
   l.endpoint->discard(*l.context);
   l.context->handle = l.context->operations > 0 ? stand_in(from_bits<MPI_Comm>(l.context->handle)) : 0;
   l.context->freed = true;

@@ -36,7 +36,9 @@ namespace plait::p2p {
   peer += local.first_peer;
   const lane::EndpointGuard guard(*local.endpoint);
   lane::LaneOut* const lane = local.lanes.find(peer);
-  return lane && lane::Endpoint::send_inline(*lane, c.peers[peer].context, local.number, tag, buffer, bytes);
+  if (!lane || !lane::Endpoint::send_inline(*lane, c.peers[peer].context, local.number, tag, buffer, bytes)) return false;
+  local.context->sent.count(bytes);
+  return true;
 }
 
 /// A receive that has started, or null.

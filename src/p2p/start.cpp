@@ -111,7 +111,10 @@ bool send_at_once(Communicator& c, LocalEndpoint& local, const void* buffer, MPI
   if (mode == Mode::synchronous || size < 0 || count < 0 || !lane::fits_cell(elements, static_cast<std::uint64_t>(size))) return false;
   const std::uint32_t peer = destination(c, local, to);
   lane::LaneOut& lane = c.lane(local, peer);
-  return Endpoint::send_now(lane, c.peers[peer].context, local.number, to.tag, buffer, elements * static_cast<std::uint64_t>(size));
+  const std::uint64_t bytes = elements * static_cast<std::uint64_t>(size);
+  if (!Endpoint::send_now(lane, c.peers[peer].context, local.number, to.tag, buffer, bytes)) return false;
+  local.context->sent.count(bytes, lane.process >= 0);
+  return true;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 Each test says its processes x threads."""
 
 import os
+import re
 
 import pytest
 from plait import launch
@@ -29,6 +30,20 @@ def test_more_processes_than_cores_are_known():
     processes = min(cores + 2, 16)
     done = run("carried", "all", processes=processes, env=[*ALL, "PLAIT_REPORT=1"], timeout=120)
     assert done.stderr.count(", threads outnumber cores") == (processes if processes > cores else 0)
+
+
+@pytest.mark.parametrize("hosts", [1, 2])
+def test_the_report_says_what_was_sent_where(hosts):
+    """2 x 1"""
+    if hosts > 1 and (reason := launch.why_no_nodes(MPI)):
+        pytest.skip(reason)
+    told = run("reported", hosts=hosts, env=[*ALL, "PLAIT_REPORT=1"]).stderr
+    between = ", {} of them between nodes" if hosts > 1 else ""
+    assert f"plait: rank 0: pairs: 11 messages of {80 + (1 << 20)} bytes sent{between.format(11)}" in told
+    assert f"plait: rank 0: MPI_COMM_WORLD: 5 messages of 20 bytes sent{between.format(5)}\n" in told
+    assert "rank 1: pairs" not in told
+    left = set(re.findall("left to the MPI: (.*)", told))
+    assert left == {"intercommunicators", *(["collective calls on communicators that span nodes"] if hosts > 1 else [])}
 
 
 def test_they_are_the_mpis_unless_asked_for():
