@@ -52,6 +52,22 @@ void check_settings() noexcept {
   for (const std::string& line : settings::problems()) std::fprintf(stderr, "plait: %s\n", line.c_str());
 }
 
+/// Ends the job where processes differ in what plait carries: some would wait for the others in calls that these do not make. Collective.
+void check_agreement(std::string_view carried) noexcept {
+  constexpr std::array kWords{"none", "streams", "all"};
+  const int mine = carried == kWords[0] ? 0 : carried == kWords[2] ? 2 : 1;
+  std::array most{mine, -mine};
+  if (PMPI_Allreduce(MPI_IN_PLACE, most.data(), 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD) != MPI_SUCCESS || most[0] == -most[1]) return;
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0)
+    fatal(
+        "PLAIT_COMMUNICATORS is %s in some processes and %s in others; all processes of a job need the same value: give it to plait run by "
+        "--env, or to the launcher for all nodes",
+        kWords[static_cast<std::size_t>(-most[1])], kWords[static_cast<std::size_t>(most[0])]);
+  PMPI_Barrier(MPI_COMM_WORLD);  // rank 0 ends it
+}
+
 /// Cores that this process may use.
 int cores() noexcept {
   cpu_set_t mine;
@@ -160,12 +176,13 @@ int initialize(int* argc, char*** argv, int required, int* provided) noexcept {
   if (required == MPI_THREAD_MULTIPLE) progress::expect_threads();
   set_fatal_end([]() noexcept { static_cast<void>(PMPI_Abort(MPI_COMM_WORLD, 1)); });
   check_settings();
+  const std::string_view carried = settings::text(Id::communicators);
+  check_agreement(carried);
   std::vector<MPI_Comm> worlds;
   const bool serialized = granted < MPI_THREAD_MULTIPLE || split_threads();
   partitioned::open(make_channel(), serialized);
   progress::set_processes_here(
       std::max(settings::number(Id::local_processes).value_or(0), settings::number(Id::openmpi_local_size).value_or(0)));
-  const std::string_view carried = settings::text(Id::communicators);
   if (carried == "none") return MPI_SUCCESS;
   const int wanted = serialized || one_node() ? 1 : channels();
   for (int i = 0; i < wanted; ++i) {

@@ -6,6 +6,7 @@ import re
 
 import pytest
 from plait import launch
+from plait.feed import RANK
 from programs import MPI, random_program, random_seed, run
 
 ALL = ["PLAIT_COMMUNICATORS=all"]
@@ -30,6 +31,17 @@ def test_more_processes_than_cores_are_known():
     processes = min(cores + 2, 16)
     done = run("carried", "all", processes=processes, env=[*ALL, "PLAIT_REPORT=1"], timeout=120)
     assert done.stderr.count(", threads outnumber cores") == (processes if processes > cores else 0)
+
+
+@pytest.mark.parametrize("words", [("none", "streams"), ("streams", "all"), ("none", "all")])
+def test_processes_that_differ_are_told(words):
+    """2 x 1"""
+    choose = (
+        f'if [ "{RANK}" = 1 ]; then PLAIT_COMMUNICATORS={words[1]}; else PLAIT_COMMUNICATORS={words[0]}; fi; export PLAIT_COMMUNICATORS'
+    )
+    told = run("/bin/sh", "-c", f'{choose}; exec "$@"', "sh", MPI.build / "bin" / "carried", "streams", status=None)
+    assert told.returncode not in (0, launch.TIMED_OUT)
+    assert told.stderr.count(f"plait: PLAIT_COMMUNICATORS is {words[0]} in some processes and {words[1]} in others") == 1, told.stderr
 
 
 @pytest.mark.parametrize("hosts", [1, 2])
