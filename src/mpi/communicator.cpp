@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "mpi/from_group.hpp"
 #include "mpi/naming.hpp"
 #include "mpi/native.hpp"
 #include "mpi/quirks.hpp"
@@ -169,8 +170,13 @@ extern "C" int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MP
 extern "C" int MPI_Comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info info, MPI_Errhandler errhandler,
                                           MPI_Comm* newcomm) {
   if (plait::mpi::is_our_group(group)) return plait::mpi::report_to(errhandler, MPI_ERR_GROUP);
-  const auto call = [&] { return PMPI_Comm_create_from_group(group, stringtag, info, errhandler, newcomm); };
-  return carrying(newcomm, [&] { return blocking(call); }, info);
+  return carrying(newcomm, [&] { return plait::mpi::create_from_group(group, stringtag, info, errhandler, newcomm); }, info);
+}
+
+extern "C" int MPI_Intercomm_create_from_groups(MPI_Group local, int leader, MPI_Group remote, int remote_leader, const char* stringtag,
+                                                MPI_Info info, MPI_Errhandler errhandler, MPI_Comm* newcomm) {
+  if (plait::mpi::is_our_group(local) || plait::mpi::is_our_group(remote)) return plait::mpi::report_to(errhandler, MPI_ERR_GROUP);
+  return plait::mpi::create_from_groups({local, leader}, {remote, remote_leader}, stringtag, info, errhandler, newcomm);
 }
 #endif
 

@@ -14,6 +14,7 @@
 #include "base/settings.hpp"
 #include "lane/endpoint.hpp"
 #include "layout/quiet.hpp"
+#include "mpi/from_group.hpp"
 #include "mpi/quirks.hpp"
 #include "ordinary/carried.hpp"
 #include "p2p/report.hpp"
@@ -157,6 +158,7 @@ int finish_last() noexcept {
   int key = MPI_KEYVAL_INVALID;
   const auto end = [](MPI_Comm, int, void*, void*) {
     finish();
+    close_groups();
     layout::free_quiet();
     report_lanes();
     return MPI_SUCCESS;
@@ -184,6 +186,7 @@ int initialize(int* argc, char*** argv, int required, int* provided) noexcept {
   progress::set_processes_here(
       std::max(settings::number(Id::local_processes).value_or(0), settings::number(Id::openmpi_local_size).value_or(0)));
   if (carried == "none") return MPI_SUCCESS;
+  open_groups();
   const int wanted = serialized || one_node() ? 1 : channels();
   for (int i = 0; i < wanted; ++i) {
     if (const MPI_Comm made = make_channel(); made != MPI_COMM_NULL) worlds.push_back(made);

@@ -47,7 +47,7 @@ static void communicators(void) {
   MPI_Comm_free(&made);
   DURING(MPI_Comm_create_group(MPI_COMM_WORLD, all, 0, &made));
   MPI_Comm_free(&made);
-#if MPI_VERSION >= 4
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
   DURING(MPI_Comm_create_from_group(all, "moves_on", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &made));
   MPI_Comm_free(&made);
 #endif

@@ -25,6 +25,16 @@ def test_communicators_of_all_makes_between_nodes():
     assert run("carried", "all", processes=4, hosts=2, env=ALL, timeout=120).stdout == "communicators of all makes: right\n"
 
 
+@pytest.mark.parametrize("carried", ["streams", "all"])
+@pytest.mark.parametrize("hosts", [1, 2])
+def test_communicators_of_groups_beside_another_thread(hosts, carried):
+    """4 x 1"""
+    if hosts > 1 and (reason := launch.why_no_nodes(MPI)):
+        pytest.skip(reason)
+    done = run("from_group", processes=4, hosts=hosts, env=[f"PLAIT_COMMUNICATORS={carried}"])
+    assert done.stdout == "communicators of groups: right\n"
+
+
 def test_more_processes_than_cores_are_known():
     """two more than cores, at most 16: they would spin while the others have no core"""
     cores = len(os.sched_getaffinity(0))
