@@ -90,7 +90,8 @@ void ChannelSender::begin(std::uint32_t round, std::uint64_t group_bytes) noexce
   group_bytes_ = std::max<std::uint64_t>(group_bytes, 1);
   base_ = pushed_.load(std::memory_order_relaxed) + shared_->pulled.load(std::memory_order_relaxed);
   opened_.store(0, std::memory_order_relaxed);
-  shared_->wants_room.store(0, std::memory_order_relaxed);
+  // The receiver looks at this line at every cell: it is written only where it has to be.
+  if (shared_->wants_room.load(std::memory_order_relaxed) != 0) shared_->wants_room.store(0, std::memory_order_relaxed);
   next_opened_ = 0;
   // A receiver that has started is the last: until then there may be another one. acquire: its section.
   if (!has_looked_ && shared_->started.load(std::memory_order_acquire) != 0) map_target();
