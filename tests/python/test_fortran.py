@@ -1,0 +1,38 @@
+"""Programs in Fortran, unchanged: carried by preloading, by mpif.h, the module mpi and mpi_f08 alike."""
+
+import re
+
+import pytest
+from plait import launch
+from programs import MPI, run
+
+WAYS = ["fortran_mpif_h", "fortran_module", "fortran_f08"]
+
+
+@pytest.fixture(autouse=True)
+def has_fortran():
+    if MPI.name != "system":
+        pytest.skip("the pinned wheels bring no Fortran")
+    if not (MPI.build / "bin" / WAYS[0]).exists():
+        pytest.skip("the system's MPI has no mpifort")
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("carried", ["none", "streams", "all"])
+@pytest.mark.parametrize("processes", [2, 5])
+def test_fortran_is_carried_like_c(processes, carried, way):
+    """2 and 5 x 1"""
+    env = [f"LD_PRELOAD={MPI.library}", f"PLAIT_COMMUNICATORS={carried}", "PLAIT_REPORT=1"]
+    done = run(way, processes=processes, env=env)
+    assert done.stdout == "Fortran: right\n"
+    told = re.findall(r"plait: rank \d+: MPI_COMM_WORLD: (\d+) messages", done.stderr)
+    assert len(told) == (processes if carried == "all" else 0), done.stderr
+    assert all(int(messages) > 70 for messages in told), done.stderr
+
+
+def test_fortran_between_nodes():
+    """4 x 1 on 2 nodes"""
+    if reason := launch.why_no_nodes(MPI):
+        pytest.skip(reason)
+    done = run(WAYS[-1], processes=4, hosts=2, env=[f"LD_PRELOAD={MPI.library}", "PLAIT_COMMUNICATORS=all"])
+    assert done.stdout == "Fortran: right\n"
