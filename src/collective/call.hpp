@@ -12,6 +12,16 @@ namespace plait::collective {
 /// Waits for one that was begun.
 void wait(Collective& c, p2p::Call call);
 
+/// Not inline: the shorter way wants a small frame.
+template <class Make>
+[[nodiscard, gnu::noinline]] int run_by_messages(Rank& rank, p2p::Call call, const Make& make) {
+  Collective c(rank);
+  c.begin(make(c));
+  transport::flush_network();
+  if (!c.complete()) wait(c, call);
+  return c.error();
+}
+
 /// Runs the algorithm that `make` makes for the call. Returns its error. Some calls have a shorter way where the communicator has a
 /// team (team.hpp).
 template <class Make>
@@ -19,11 +29,7 @@ template <class Make>
   if constexpr (requires { make.by_team(rank, call); }) {
     if (make.by_team(rank, call)) return MPI_SUCCESS;
   }
-  Collective c(rank);
-  c.begin(make(c));
-  transport::flush_network();
-  if (!c.complete()) wait(c, call);
-  return c.error();
+  return run_by_messages(rank, call, make);
 }
 
 struct CollectiveRequest : Request {
