@@ -112,7 +112,9 @@ def test_installed_library_finds_its_mpi(prefix):
 def test_only_mpi_functions_are_exported():
     names = [line.split()[2].split("@")[0] for line in run("nm", "-D", "--defined-only", MPI.library).stdout.splitlines()]
     assert {"MPI_Waitall", "MPIX_Grequest_start"} <= set(names)
-    assert [name for name in names if not re.match(r"MPIX?_[A-Z]", name)] == []
+    # Open MPI's Fortran has its completion calls from libplait; test_calls.py has their list.
+    fortran = r"|o?mpi_(wait|test)(all|any|some)?_f?$" if MPI.family == "openmpi" else ""
+    assert [name for name in names if not re.match(r"MPIX?_[A-Z]" + fortran, name)] == []
 
 
 # ---- linking
