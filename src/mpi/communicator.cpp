@@ -1,6 +1,7 @@
 // The exported functions that make, free and describe communicators, where streams, threads and names are concerned.
 #include "mpi/communicator.hpp"
 
+#include <memory>
 #include <vector>
 
 #include "mpi/from_group.hpp"
@@ -40,6 +41,17 @@ void duplicate_later(const Communicator& c, const p2p::StartNative& start, MPI_C
   *request = handle_of(p2p::start_duplicate(c, start, newcomm));
 }
 
+/// Null for none.
+std::shared_ptr<MPI_Info> copy_hints(MPI_Info info) {
+  MPI_Info made = MPI_INFO_NULL;
+  if (info == MPI_INFO_NULL || gated([&] { return PMPI_Info_dup(info, &made); }) != MPI_SUCCESS) return nullptr;
+  const auto release = [](MPI_Info* copy) {
+    gated([&] { return PMPI_Info_free(copy); });
+    delete copy;  // NOLINT(cppcoreguidelines-owning-memory): the pointer's deleter
+  };
+  return {new MPI_Info(made), release};
+}
+
 int release(MPI_Comm* comm, int (*native)(MPI_Comm*), const char* call = __builtin_FUNCTION()) {
   Communicator* const c = comm ? p2p::find_communicator(*comm) : nullptr;
   if (c && threadcomm::is_threadcomm(*c)) {
@@ -51,6 +63,7 @@ int release(MPI_Comm* comm, int (*native)(MPI_Comm*), const char* call = __built
     };
     return on(*comm, body, call);
   }
+  if (comm) p2p::wait_until_made(*comm);
   // These two are not freed, as the MPI will say.
   if (c && *comm != MPI_COMM_WORLD && *comm != MPI_COMM_SELF) {
     if (c->collectives) {
@@ -77,6 +90,7 @@ using plait::mpi::threads;
 using plait::p2p::Call;
 using plait::p2p::Communicator;
 using plait::p2p::find_communicator;
+using plait::p2p::wait_until_made;
 using plait::threadcomm::rank_of;
 
 #define PLAIT_CALLER __builtin_return_address(0)
@@ -105,6 +119,7 @@ extern "C" int MPI_Comm_compare(MPI_Comm one, MPI_Comm other, int* result) {
 
 extern "C" int MPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
   Communicator* const c = find_communicator(comm);
+  wait_until_made(comm);
   if (!c || c->ordinary) return carrying(newcomm, [&] { return blocking([&] { return PMPI_Comm_dup(comm, newcomm); }); });
   const Call call{"MPI_Comm_dup", PLAIT_CALLER};
   return on(comm, [&] { plait::mpi::duplicate(*c, newcomm, call); });
@@ -112,8 +127,10 @@ extern "C" int MPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
 
 extern "C" int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
   Communicator* const c = find_communicator(comm);
+  wait_until_made(comm);
   if (!c || c->ordinary) {
-    return carrying(newcomm, [&] { return blocking([&] { return PMPI_Comm_dup_with_info(comm, info, newcomm); }); }, info);
+    return carrying(
+        newcomm, [&] { return blocking([&] { return PMPI_Comm_dup_with_info(comm, info, newcomm); }); }, info);
   }
   const Call call{"MPI_Comm_dup_with_info", PLAIT_CALLER};
   return on(comm, [&] {
@@ -132,8 +149,9 @@ extern "C" int MPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* requ
 extern "C" int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request) {
   Communicator* const c = find_communicator(comm);
   if (!c) return gated([&] { return PMPI_Comm_idup_with_info(comm, info, newcomm, request); });
-  const auto start = [&](MPI_Comm original, MPI_Comm* made, MPI_Request* its) {
-    return PMPI_Comm_idup_with_info(original, info, made, its);
+  // The program may free its hints before the duplicate starts.
+  const auto start = [hints = plait::mpi::copy_hints(info)](MPI_Comm original, MPI_Comm* made, MPI_Request* its) {
+    return PMPI_Comm_idup_with_info(original, hints ? *hints : MPI_INFO_NULL, made, its);
   };
   return on(comm, [&] { plait::mpi::duplicate_later(*c, start, newcomm, request); });
 }
@@ -170,7 +188,8 @@ extern "C" int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MP
 extern "C" int MPI_Comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info info, MPI_Errhandler errhandler,
                                           MPI_Comm* newcomm) {
   if (plait::mpi::is_our_group(group)) return plait::mpi::report_to(errhandler, MPI_ERR_GROUP);
-  return carrying(newcomm, [&] { return plait::mpi::create_from_group(group, stringtag, info, errhandler, newcomm); }, info);
+  return carrying(
+      newcomm, [&] { return plait::mpi::create_from_group(group, stringtag, info, errhandler, newcomm); }, info);
 }
 
 extern "C" int MPI_Intercomm_create_from_groups(MPI_Group local, int leader, MPI_Group remote, int remote_leader, const char* stringtag,

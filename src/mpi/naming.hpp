@@ -6,6 +6,7 @@
 
 #include "mpi/native.hpp"
 #include "ordinary/carried.hpp"
+#include "p2p/duplicate.hpp"
 #include "partitioned/communicator_id.hpp"
 
 namespace plait::mpi {
@@ -34,6 +35,7 @@ int making(MPI_Comm* made, Call call, Name name) noexcept {
 /// Collective over `parent`.
 template <class Call>
 int naming_child(MPI_Comm parent, MPI_Comm* made, Call call) noexcept {
+  p2p::wait_until_made(parent);
   return making(made, call, [&] { partitioned::identify_child(parent, *made); });
 }
 

@@ -13,6 +13,7 @@
 #include "base/mpi_lock.hpp"
 #include "base/settings.hpp"
 #include "layout/quiet.hpp"
+#include "p2p/duplicate.hpp"
 #include "p2p/report.hpp"
 #include "p2p/world.hpp"
 #include "progress/helper.hpp"
@@ -164,6 +165,7 @@ Draft build_communicator(MPI_Comm parent, std::span<const Attachment> endpoints,
   int inter = 0;
   check(PMPI_Comm_test_inter(parent, &inter));
   if (inter) throw MPIError{MPI_ERR_COMM, false};
+  wait_until_made(parent);
   check(PMPI_Comm_dup(parent, &c.handle));
   check(PMPI_Comm_rank(c.handle, &c.rank));
   check(PMPI_Comm_size(c.handle, &c.size));

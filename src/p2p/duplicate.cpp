@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <span>
 #include <string>
@@ -11,9 +12,12 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/list.hpp"
 #include "base/mpi_lock.hpp"
 #include "p2p/hang.hpp"
 #include "p2p/status.hpp"
+#include "p2p/world.hpp"
+#include "progress/source.hpp"
 
 namespace plait::p2p {
 namespace {
@@ -37,6 +41,10 @@ struct Duplicating : Request {
   std::atomic<bool> complete{false};
   int error = MPI_SUCCESS;
   std::array<MPI_Request, 2> steps{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  StartNative start;
+  bool started = false;
+  bool in_line = false;
+  Link<Duplicating> lined;  ///< until it is made
   std::unique_ptr<Making> making;
   MPI_Comm original = MPI_COMM_NULL;
   MPI_Comm* place = nullptr;  ///< of the program's
@@ -91,14 +99,104 @@ void publish(Duplicating& d) noexcept {
   }
 }
 
-bool test_steps(Duplicating& d) noexcept {
+/// Are a communicator's duplicates made one after the other? Open MPI 5.0.11 makes each in several steps and numbers these, together with
+/// what else is started on the original, in the order in which its threads come to them. With two threads in the MPI that is another
+/// order elsewhere, and several at once hang or take each other's numbers.
+bool one_at_a_time() noexcept {
+#ifdef OMPI_MAJOR_VERSION
+  return !world_is_serialized();
+#else
+  return false;
+#endif
+}
+
+/// Those of communicators whose duplicates are made one after the other, in the program's order.
+class Line final : public progress::Source {
+ public:
+  void join(Duplicating& d) noexcept {
+    const std::lock_guard guard(lock_);
+    line_.push_back(d);
+    // relaxed: a hint.
+    length_.fetch_add(1, std::memory_order_relaxed);
+  }
+  /// By the thread for which it is busy.
+  void leave(Duplicating& d) noexcept {
+    const std::lock_guard guard(lock_);
+    take_out(d);
+  }
+  [[nodiscard]] bool is_first(const Duplicating& d) noexcept {
+    const std::lock_guard guard(lock_);
+    return first_of(d.original) == &d;
+  }
+  [[nodiscard]] bool has(MPI_Comm original) noexcept {
+    const std::lock_guard guard(lock_);
+    return first_of(original);
+  }
+  [[nodiscard]] bool pending() const noexcept override { return length_.load(std::memory_order_relaxed) > 0; }
+  bool try_progress() noexcept override;
+
+ private:
+  [[nodiscard]] Duplicating* first_of(MPI_Comm original) const noexcept {
+    Duplicating* d = line_.front();
+    while (d && d->original != original) d = line_.next(*d);
+    return d;
+  }
+  void take_out(Duplicating& d) noexcept {
+    line_.remove(d);
+    length_.fetch_sub(1, std::memory_order_relaxed);
+  }
+
+  std::mutex lock_;
+  List<Duplicating, &Duplicating::lined> line_;
+  std::atomic<int> length_{0};
+};
+
+constinit Line line;
+
+bool is_made(const Duplicating& d) noexcept { return d.started && d.steps[0] == MPI_REQUEST_NULL; }
+
+/// Starts both steps, with the MPI's lock. First the exchange: what Open MPI starts later on the original follows it then.
+int begin(Duplicating& d) noexcept {
+  Making& to = *d.making;
+  d.started = true;
+  int error = PMPI_Iallgatherv(to.mine.data(), static_cast<int>(to.mine.size() * sizeof(Ticket)), MPI_BYTE, to.all.data(), to.counts.data(),
+                               to.places.data(), MPI_BYTE, d.original, &d.steps[1]);
+  if (error != MPI_SUCCESS) return error;
+  error = std::exchange(d.start, nullptr)(d.original, &to.communicator->handle, &d.steps[0]);
+  if (error != MPI_SUCCESS) PMPI_Wait(&d.steps[1], MPI_STATUS_IGNORE);
+  return error;
+}
+
+/// With the MPI's lock, and while it is busy. `first`: it is its turn. What the MPI finds wrong it tells the communicator's handler itself.
+bool test_steps(Duplicating& d, bool first) noexcept {
+  if (!d.started) {
+    if (first) d.error = begin(d);
+    return first;
+  }
   bool moved = false;
   for (MPI_Request& step : d.steps) {
     if (step == MPI_REQUEST_NULL) continue;
     int flag = 0;
-    // What the MPI finds wrong it tells the communicator's handler itself.
     if (const int error = PMPI_Test(&step, &flag, MPI_STATUS_IGNORE); error != MPI_SUCCESS) d.error = error;
     moved |= flag != 0;
+  }
+  return moved;
+}
+
+bool Line::try_progress() noexcept {
+  bool moved = false;
+  const std::unique_lock guard(lock_, std::try_to_lock);
+  if (!guard) return false;
+  for (Duplicating* next = line_.front(); next;) {
+    Duplicating& d = *next;
+    next = line_.next(d);
+    // acquire, release: one thread at a time. One that has it may wait for the line.
+    if (d.busy.test_and_set(std::memory_order_acquire)) continue;
+    if (const MpiTryLock lock; lock && test_steps(d, first_of(d.original) == &d)) {
+      moved = true;
+      if (is_made(d)) take_out(d);
+    }
+    d.busy.clear(std::memory_order_release);
   }
   return moved;
 }
@@ -110,8 +208,10 @@ bool progress(Request& r, Round&) {
   bool moved = false;
   bool over = false;
   if (const MpiTryLock lock; lock && !d.complete.load(std::memory_order_relaxed)) {
-    moved = test_steps(d);
-    over = d.steps[0] == MPI_REQUEST_NULL && d.steps[1] == MPI_REQUEST_NULL;
+    const bool was_made = is_made(d);
+    moved = test_steps(d, d.started || line.is_first(d));
+    if (d.in_line && !was_made && is_made(d)) line.leave(d);
+    over = is_made(d) && d.steps[1] == MPI_REQUEST_NULL;
     if (over && d.error == MPI_SUCCESS) publish(d);
   }
   if (over) {
@@ -160,22 +260,37 @@ Request& start_duplicate(const Communicator& original, const StartNative& start,
   d->making = std::move(making);
   d->original = original.handle;
   d->place = made;
-  Making& to = *d->making;
-  int error = MPI_SUCCESS;
-  {
-    const MpiLock lock;
-    // First the exchange: Open MPI 5.0.11 makes a duplicate in several steps, the later ones whenever those before end, and numbers all of
-    // them together with what is started on the communicator in between, which may be another order elsewhere.
-    error = PMPI_Iallgatherv(to.mine.data(), static_cast<int>(to.mine.size() * sizeof(Ticket)), MPI_BYTE, to.all.data(), to.counts.data(),
-                             to.places.data(), MPI_BYTE, original.handle, &d->steps[1]);
-    if (error == MPI_SUCCESS) {
-      error = start(original.handle, &to.communicator->handle, &d->steps[0]);
-      if (error != MPI_SUCCESS) PMPI_Wait(&d->steps[1], MPI_STATUS_IGNORE);
-    }
+  d->start = start;
+  d->busy.test_and_set(std::memory_order_relaxed);
+  if (one_at_a_time()) {
+    static const bool added = [] {
+      progress::add_source(line);
+      return true;
+    }();
+    static_cast<void>(added);
+    d->in_line = true;
+    line.join(*d);
   }
-  if (error != MPI_SUCCESS) request::destroy(*d);
+  int error = MPI_SUCCESS;
+  // Where it need not wait for its turn it starts here: the others may be at it already.
+  if (const MpiLock lock; !d->in_line || line.is_first(*d)) error = begin(*d);
+  if (error != MPI_SUCCESS) {
+    if (d->in_line) line.leave(*d);
+    request::destroy(*d);
+  } else {
+    d->busy.clear(std::memory_order_release);
+  }
   check(error);
   return *d;
+}
+
+void wait_until_made(MPI_Comm original) noexcept {
+  if (!line.pending() || !line.has(original)) return;
+  struct Nobody : progress::Waiter {
+  } nobody;
+  for (progress::Wait wait(nobody, progress::kForRequests); line.has(original);) {
+    if (!progress::drive()) wait.pause([] { return false; });
+  }
 }
 
 }  // namespace plait::p2p

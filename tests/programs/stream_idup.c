@@ -112,6 +112,24 @@ static void several(MPI_Comm comm) {
   for (int i = 0; i < kMany; ++i) MPI_Comm_free(&made[i]);
 }
 
+// Others are made of it, and it is freed, before any has been waited for.
+static void left_behind(MPIX_Stream stream) {
+  MPI_Comm comm, made[kMany + 2];
+  MPI_Request requests[kMany];
+  MPI_Info info;
+  MPIX_Stream_comm_create(MPI_COMM_WORLD, stream, &comm);
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "something", "else");
+  for (int i = 0; i < kMany; ++i) CHECK(MPI_Comm_idup_with_info(comm, info, &made[i], &requests[i]) == MPI_SUCCESS);
+  MPI_Info_free(&info);
+  CHECK(MPI_Comm_dup(comm, &made[kMany]) == MPI_SUCCESS);
+  CHECK(MPI_Comm_split(comm, rank % 2, rank, &made[kMany + 1]) == MPI_SUCCESS);
+  CHECK(MPI_Comm_free(&comm) == MPI_SUCCESS && comm == MPI_COMM_NULL);
+  CHECK(MPI_Waitall(kMany, requests, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
+  talk(made, kMany + 1, 0, 0);
+  for (int i = 0; i < kMany + 2; ++i) MPI_Comm_free(&made[i]);
+}
+
 static int copies;
 
 static int copy(MPI_Comm comm, int keyval, void* extra, void* from, void* to, int* flag) {
@@ -177,6 +195,7 @@ int main(int argc, char** argv) {
   for (int round = 0; round < 20; ++round) {
     waits_for_nobody(plain);
     several(round % 2 ? plain : multiplex);
+    left_behind(stream);
   }
   mistakes(plain);
   MPI_Comm_free(&plain);
