@@ -2,8 +2,10 @@
 // per test.
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -16,6 +18,7 @@
 #include "base/biased_lock.hpp"
 #include "base/chunked_array.hpp"
 #include "base/event_count.hpp"
+#include "base/fatal.hpp"
 #include "base/handle_table.hpp"
 #include "base/list.hpp"
 #include "base/mpi_lock.hpp"
@@ -339,6 +342,26 @@ TEST(List, LeavesFromAnywhereAndComesBack) {
     for (const int v : left) EXPECT_EQ(list.pop_front()->value, v);
     EXPECT_TRUE(list.empty());
   }
+}
+
+TEST(LastWords, WaitForTheirReader) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  ASSERT_EQ(write(ends[1], "why", 3), 3);
+  std::atomic<bool> read_it{false};
+  std::jthread reader([&] {
+    std::this_thread::sleep_for(20ms);
+    std::array<char, 3> text{};
+    read_it = true;
+    EXPECT_EQ(read(ends[0], text.data(), 3), 3);
+  });
+  wait_until_read(ends[1], 60000);
+  EXPECT_TRUE(read_it);
+  reader.join();
+  ASSERT_EQ(write(ends[1], "why", 3), 3);
+  wait_until_read(ends[1], 3);  // nobody reads: it ends
+  close(ends[0]);
+  close(ends[1]);
 }
 
 }  // namespace
