@@ -117,6 +117,14 @@ def test_only_mpi_functions_are_exported():
     assert [name for name in names if not re.match(r"MPIX?_[A-Z]" + fortran, name)] == []
 
 
+def test_a_running_program_can_load_it():
+    """Its threads' variables have places that are laid out when a program starts: what comes later gets a few."""
+    library = MPI.build / "lib/libplait.so"
+    tls = re.search(r"TLS\s+\S+ \S+ \S+ \S+ 0x(\w+)", run("readelf", "-lW", library).stdout)
+    assert int(tls[1], 16) < 1024
+    run(sys.executable, "-c", "import ctypes, sys; ctypes.CDLL(sys.argv[1])", library)
+
+
 # ---- linking
 
 
