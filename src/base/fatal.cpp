@@ -21,7 +21,7 @@ constinit std::atomic<void (*)() noexcept> end_job{nullptr};
 void set_fatal_end(void (*end)() noexcept) noexcept { end_job.store(end, std::memory_order_relaxed); }
 
 void wait_until_read(int descriptor, int milliseconds) noexcept {
-  struct stat what {};
+  struct stat what{};
   if (fstat(descriptor, &what) != 0 || !S_ISFIFO(what.st_mode)) return;
   for (int unread = 0; milliseconds > 0 && ioctl(descriptor, FIONREAD, &unread) == 0 && unread > 0; --milliseconds) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -1,45 +1,125 @@
-// Memory of an endpoint for payloads that do not fit into a cell, used again when the receiver has copied them.
+// Memory of an endpoint for payloads that do not fit into a cell, used again when the receiver has copied them; and how it is filled and
+// emptied.
+#include <algorithm>
 #include <new>
+#include <utility>
 
+#include "base/clock.hpp"
+#include "lane/cells.hpp"
+#include "lane/eager.hpp"
 #include "lane/endpoint.hpp"
 
 namespace plait::lane {
 
 using transport::Block;
+using transport::InBlock;
 
-Endpoint::OwnBlock* Endpoint::take_block(LaneOut& lane, Blocks& from) noexcept {
+namespace {
+
+/// What is known of an empty block's last use.
+void take_sample(OwnBlock& own) noexcept {
+  if (Choice* const of = std::exchange(own.sample.of, nullptr); of && own.block->took != 0)
+    of->took(own.sample.way, own.sample.bytes, own.sample.filled + own.block->took);
+}
+
+}  // namespace
+
+OwnBlock* Endpoint::take_room(LaneOut& lane, Blocks& from, std::uint64_t bytes) noexcept {
+  BlocksOfLane& its = lane.*from.lanes;
+  OwnBlock* own = its.current;
+  if (own && own->used + bytes <= from.bytes) [[likely]]
+    return own;
+  if (own && from.in_turn == 0 && own->is_empty()) {
+    take_sample(*own);
+    own->used = 0;
+    return own;
+  }
+  own = take_block(lane, from);
+  if (own) its.current = own;
+  return own;
+}
+
+OwnBlock* Endpoint::take_block(LaneOut& lane, Blocks& from) noexcept {
+  BlocksOfLane& its = lane.*from.lanes;
   OwnBlock* found = nullptr;
+  if (its.count < from.in_turn && from.blocks.size() < from.usual) found = make_block(from);
   for (std::size_t i = 0; i < from.blocks.size() && !found; ++i) {
     OwnBlock& own = from.blocks[from.next];
     from.next = from.next + 1 == from.blocks.size() ? 0 : from.next + 1;
-    // acquire: the receiver has copied what was in it.
-    if (own.block->busy.load(std::memory_order_acquire)) continue;
-    give_back(own, from);
+    if (!own.is_empty()) continue;
+    take_back(own, from);
     found = &own;
   }
-  if (lane.*from.used >= from.of_lane) return nullptr;
-  if (!found && (from.blocks.size() < from.usual || (from.more && lane.*from.used == 0))) found = make_block(from);
+  if (its.count >= from.of_lane) return nullptr;
+  if (!found && (from.blocks.size() < from.usual || (from.more && its.count == 0))) found = make_block(from);
   if (!found) return nullptr;
   found->user = &lane;
-  ++(lane.*from.used);
-  // relaxed: only the sender reads it before the cell is published.
-  found->block->busy.store(1, std::memory_order_relaxed);
+  ++its.count;
   return found;
 }
 
-Endpoint::OwnBlock* Endpoint::make_block(Blocks& of) noexcept {
+OwnBlock* Endpoint::make_block(Blocks& of) noexcept {
   try {
     const Region::Place place = Node::get().region().take(sizeof(Block) + of.bytes);
-    return &of.blocks.emplace_back(OwnBlock{static_cast<Block*>(place.memory), place.offset, nullptr});
+    OwnBlock& made = of.blocks.emplace_back(OwnBlock{static_cast<Block*>(place.memory), place.offset});
+    // Two of those that are used in turn say how they are best filled.
+    if (of.in_turn > 0 && of.blocks.size() <= 2) made.role = of.blocks.size() == 1 ? OwnBlock::Role::timed : OwnBlock::Role::other;
+    return &made;
   } catch (const std::bad_alloc&) {
     return nullptr;
   }
 }
 
-void Endpoint::give_back(OwnBlock& own, const Blocks& to) noexcept {
-  if (own.user) --(own.user->*to.used);
-  own.user = nullptr;
-  own.block->busy.store(0, std::memory_order_relaxed);
+/// From the lane that has it; it is empty.
+void Endpoint::take_back(OwnBlock& own, const Blocks& of) noexcept {
+  if (LaneOut* const lane = std::exchange(own.user, nullptr)) {
+    BlocksOfLane& its = lane->*of.lanes;
+    --its.count;
+    if (its.current == &own) its.current = nullptr;
+  }
+  own.used = 0;
+  take_sample(own);
+}
+
+void Endpoint::take_first(LaneIn& lane, InBlock where, const Arriving& arriving) noexcept {
+  lane.arriving = arriving;
+  lane.arriving.block = &block_at(lane, where.block);
+  lane.arriving.from = lane.arriving.block->data() + where.position;
+  lane.arriving.timed = where.timed;
+  take_piece(lane, where.first);
+}
+
+void Endpoint::take_piece(LaneIn& lane, std::uint64_t bytes) noexcept {
+  Arriving& a = lane.arriving;
+  const std::uint64_t start = a.timed ? now() : 0;
+  empty(a, bytes);
+  a.emptied += bytes;
+  if (a.timed) [[unlikely]]
+    a.took += now() - start;
+  if (a.emptied < a.bytes) return;
+  if (a.timed) a.block->took = a.took;
+  release(lane, *a.block);
+  a.block = nullptr;
+  a.message = nullptr;
+  Operation* const receive = std::exchange(a.receive, nullptr);
+  if (!receive) return;
+  if (a.chunk) {
+    end_chunk(*receive, a.bytes);
+  } else {
+    receive->received = receive->wanted;
+    end(*receive);
+  }
+}
+
+/// The next piece, of so many bytes.
+void Endpoint::empty(Arriving& a, std::uint64_t bytes) noexcept {
+  const std::byte* const from = a.from + a.emptied;
+  const std::uint64_t at = a.begin + a.emptied;
+  if (a.receive) {
+    if (at < a.receive->wanted) unpack(from, a.receive->memory, at, std::min(bytes, a.receive->wanted - at));
+  } else if (a.message) {
+    a.message->keep(from, bytes);
+  }
 }
 
 }  // namespace plait::lane

@@ -19,23 +19,22 @@ class Choice {
     }
     return faster();
   }
+  [[nodiscard]] std::size_t faster() const noexcept { return per_byte_[1] < per_byte_[0] ? 1 : 0; }
   /// So many bytes took so long.
   void took(std::size_t way, std::uint64_t bytes, std::uint64_t nanoseconds) noexcept {
     const double one = static_cast<double>(nanoseconds) / static_cast<double>(bytes);
     double& known = per_byte_[way];
-    // One that was held up says little of the way.
+    // One that was held up says little of the way, one that was faster much.
     if (tried_[way] == kTries) {
-      known += (std::min(one, 4 * known) - known) / 4;
-    } else if (++tried_[way] == 1 || one < known) {
-      known = one;
+      known += one < known ? (one - known) / 2 : (std::min(one, 4 * known) - known) / 4;
+    } else {
+      known = ++tried_[way] == 1 ? one : std::min(known, one);
     }
   }
 
  private:
   static constexpr std::uint32_t kTryEvery = 64;
   static constexpr std::uint32_t kTries = 3;
-
-  [[nodiscard]] std::size_t faster() const noexcept { return per_byte_[1] < per_byte_[0] ? 1 : 0; }
 
   std::array<double, 2> per_byte_{};
   std::array<std::uint32_t, 2> tried_{};

@@ -10,8 +10,17 @@
 namespace plait::lane {
 
 /// Sent eagerly to another process, up to so many bytes. Above it the RTS and CTS cost little beside the copying. Inside a process
-/// what is larger than a small block is copied once.
-inline constexpr std::size_t kEagerLimit = 32768;
+/// more is copied once.
+inline constexpr std::size_t kEagerLimit = transport::kLargeBlock;
+inline constexpr std::size_t kEagerLimitInside = 8192;
+
+/// Up to so many bytes go into small blocks, of which few are used.
+inline constexpr std::size_t kSmallMessage = 1536;
+
+/// Of so many bytes in a block, the piece that is filled and emptied at a time.
+[[nodiscard]] constexpr std::size_t piece_of(std::uint64_t bytes, bool past_caches = false) noexcept {
+  return bytes <= 8192 ? 2048 : !past_caches || bytes <= 16384 ? 4096 : 16384;
+}
 
 /// Does it fit into a cell? Such a message, if it is contiguous and need not be synchronous, needs no operation.
 [[nodiscard]] constexpr bool fits_cell(std::uint64_t bytes) noexcept { return bytes <= transport::kInline; }
@@ -20,13 +29,17 @@ inline constexpr std::size_t kEagerLimit = 32768;
   return count <= transport::kInline && fits_cell(count * size);  // checked first, so that the product does not overflow
 }
 
+[[nodiscard]] constexpr std::uint32_t pieces_of(std::uint64_t bytes) noexcept {
+  return static_cast<std::uint32_t>((bytes + piece_of(bytes) - 1) / piece_of(bytes));
+}
+
 enum class Protocol : std::uint8_t { cell, block, rendezvous };
 
 /// Inside a node.
 [[nodiscard]] constexpr Protocol protocol_of(std::uint64_t bytes, bool synchronous, bool same_process) noexcept {
   if (synchronous) return Protocol::rendezvous;
   if (fits_cell(bytes)) return Protocol::cell;
-  return bytes <= (same_process ? transport::kSmallBlock : kEagerLimit) ? Protocol::block : Protocol::rendezvous;
+  return bytes <= (same_process ? kEagerLimitInside : kEagerLimit) ? Protocol::block : Protocol::rendezvous;
 }
 
 /// Between nodes: does it go with its envelope?

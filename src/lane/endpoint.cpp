@@ -14,7 +14,6 @@
 
 namespace plait::lane {
 
-using transport::Block;
 using transport::Cell;
 using transport::InBlock;
 using transport::Kind;
@@ -156,6 +155,8 @@ bool Endpoint::poll(LaneIn& lane) noexcept {
   return lane.ring.poll(kTurn, [&](const Cell& cell, Kind kind, std::uint32_t bytes) {
     if (kind == Kind::kChunk) {
       take_chunk(lane, cell, bytes);
+    } else if (kind == Kind::kMore) {
+      take_piece(lane, bytes);
     } else {
       take_message(lane, cell, kind, bytes);
     }
@@ -183,18 +184,11 @@ void Endpoint::take_message(LaneIn& lane, const Cell& cell, Kind kind, std::uint
   } else if (kind == Kind::kInline) {
     unpack(cell.payload, receive->memory, 0, receive->wanted);
   } else {
-    Block& block = block_at(lane, read_payload<InBlock>(cell).block);
-    unpack(block.data(), receive->memory, 0, receive->wanted);
-    release_block(lane, block);
+    take_first(lane, read_payload<InBlock>(cell), {.receive = receive, .bytes = bytes});
+    return;
   }
   receive->received = receive->wanted;
   end(*receive);
-}
-
-void Endpoint::release_block(LaneIn& lane, Block& block) noexcept {
-  // release: we have read it.
-  block.busy.store(0, std::memory_order_release);
-  lane.ring.notify_sender();
 }
 
 /// Nobody waits for the message yet, or its communicator is gone.
@@ -214,11 +208,10 @@ void Endpoint::keep_or_drop(MatchContext* context, LaneIn& lane, const Cell& cel
       decline(lane, offer);
     }
   } else if (kind == Kind::kBlock) {
-    Block& block = block_at(lane, read_payload<InBlock>(cell).block);
-    if (message) message->keep_payload(block.data(), bytes);
-    release_block(lane, block);
+    take_first(lane, read_payload<InBlock>(cell), {.message = message, .bytes = bytes});
   } else if (message) {
     copy_small(message->small.data(), cell.payload, bytes);
+    message->here = bytes;
   }
   if (message) context->keep(*message);
 }
@@ -245,6 +238,8 @@ void Endpoint::discard(MatchContext& context) noexcept {
       answer_remote(u->process, u->operation);
     } else if (u->offered) {
       decline(*u->lane, u->offer);
+    } else if (u->lane->arriving.message == u) {
+      u->lane->arriving.message = nullptr;  // what is to come is for nobody
     }
     unexpected_.give(*u);
   }
@@ -285,7 +280,12 @@ void Endpoint::start_with(Operation& receive, Unexpected& message) noexcept {
     receive.error = Error::no_memory;
     receive.wanted = 0;
   } else {
-    unpack(message.data(), receive.memory, 0, receive.wanted);
+    unpack(message.data(), receive.memory, 0, std::min(message.here, receive.wanted));
+  }
+  if (message.lane && message.lane->arriving.message == &message) {
+    message.lane->arriving.message = nullptr;
+    message.lane->arriving.receive = &receive;
+    return;
   }
   receive.received = receive.wanted;
   end(receive);
@@ -328,7 +328,7 @@ bool Endpoint::write(Operation& send) noexcept {
       return true;
     case Protocol::block:
       // No block is free: by rendezvous.
-      if (write_block(send, *cell, send.memory.bytes <= transport::kSmallBlock ? small_ : large_)) return true;
+      if (write_block(send)) return true;
       break;
     case Protocol::rendezvous:
       break;
@@ -336,14 +336,17 @@ bool Endpoint::write(Operation& send) noexcept {
   return write_rts(send, *cell);
 }
 
-bool Endpoint::write_block(Operation& send, Cell& cell, Blocks& blocks) noexcept {
-  OwnBlock* const own = take_block(*send.out, blocks);
+/// False where there is no room for all of it.
+bool Endpoint::write_block(Operation& send) noexcept {
+  LaneOut& lane = *send.out;
+  const Part all{0, send.memory.bytes};
+  if (!lane.ring.has_room(pieces_of(all.bytes))) return false;
+  OwnBlock* const own = take_room(lane, blocks_for(all.bytes), all.bytes);
   if (!own) return false;
-  pack_for_peer(send.memory, 0, own->block->data(), send.memory.bytes);
-  write_envelope(cell, send.remote_context, send.source, send.tag);
-  const InBlock where{own->offset};
-  std::memcpy(cell.payload, &where, sizeof where);
-  send.out->ring.publish(cell, Kind::kBlock, send.memory.bytes);
+  publish_block(lane, *own, send.memory, all, Kind::kBlock, [&](Cell& cell, InBlock where) {
+    write_envelope(cell, send.remote_context, send.source, send.tag);
+    write_payload(cell, where);
+  });
   end(send);
   return true;
 }

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -21,6 +22,7 @@
 #include "base/event_count.hpp"
 #include "base/list.hpp"
 #include "lane/choice.hpp"
+#include "lane/eager.hpp"
 #include "lane/endpoints.hpp"
 #include "lane/match_context.hpp"
 #include "lane/node.hpp"
@@ -33,27 +35,77 @@
 
 namespace plait::lane {
 
+struct LaneOut;
+
+/// How long it took to put something into a block.
+struct Sample {
+  Choice* of = nullptr;  ///< null: nobody asks
+  std::size_t way = 0;
+  std::uint64_t bytes = 0, filled = 0;
+};
+
+/// A block of an endpoint's.
+struct OwnBlock {
+  transport::Block* block;
+  std::uint64_t offset;
+  LaneOut* user = nullptr;   ///< the lane that has it
+  std::size_t used = 0;      ///< its first bytes
+  std::uint32_t filled = 0;  ///< how much was put there, as `emptied` counts it
+  Sample sample{};           // NOLINT(readability-redundant-member-init): gcc wants it
+  enum class Role : std::uint8_t {
+    usual,
+    timed,  ///< as others, and timed
+    other   ///< filled in the way that is not the faster one, and timed
+  };
+  static constexpr std::size_t kNoWay = 2;
+  Role role = Role::usual;
+  std::size_t way = kNoWay;  ///< in which its first bytes were filled
+
+  /// acquire: the receiver has copied what is overwritten next.
+  [[nodiscard]] bool is_empty() const noexcept { return block->emptied.load(std::memory_order_acquire) == filled; }
+};
+
+/// A lane's blocks of one size.
+struct BlocksOfLane {
+  OwnBlock* current = nullptr;  ///< where the next message goes
+  std::uint32_t count = 0;      ///< that it has, though they may be empty
+};
+
 /// The sending end of a lane.
 struct LaneOut {
   std::int32_t process = -1;  ///< on another node, where the lane goes by the network; then the ring has no memory
   transport::RingSender ring;
-  std::uint32_t small_blocks = 0, large_blocks = 0;  ///< in flight, as far as is known
-  std::int32_t pid = 0;                              ///< the receiver's
-  Access access = Access::unknown;                   ///< to the receiver's memory
+  BlocksOfLane small, large;
+  std::array<Choice, 2> past_caches{};  ///< how blocks are filled, by what they take
+  std::int32_t pid = 0;                 ///< the receiver's
+  Access access = Access::unknown;      ///< to the receiver's memory
   bool same_process = false;
   bool listed = false;                        ///< among the endpoint's lanes with waiting sends
   List<Operation, &Operation::link> waiting;  ///< sends that found no room, in order
 };
 
+/// What a block brings: for a receive, for a message that is kept, or for nobody.
+struct Arriving {
+  transport::Block* block = nullptr;  ///< null: nothing arrives
+  const std::byte* from = nullptr;
+  Operation* receive = nullptr;
+  Unexpected* message = nullptr;
+  bool chunk = false;
+  bool timed = false;
+  std::uint64_t begin = 0;  ///< in the message
+  std::uint64_t bytes = 0, emptied = 0;
+  std::uint64_t took = 0;  ///< ns
+};
+
 /// The receiving end.
 struct LaneIn {
-  static constexpr std::size_t kSizes = 4;
   transport::RingReceiver ring;
   RegionMap* region;  ///< what the sender shares
   std::int32_t pid;
   bool same_process;
-  Access access = Access::unknown;               ///< to the rest of the sender's memory
-  std::array<Choice, kSizes> parts_or_chunks{};  ///< how large messages come, by size
+  Access access = Access::unknown;          ///< to the rest of the sender's memory
+  std::array<Choice, 2> parts_or_chunks{};  ///< how large messages come, by size
+  Arriving arriving{};                      ///< in the block of which more pieces are to come
   // The slot of the context that the last message was for.
   const ContextSlot* slot = nullptr;
   std::uint32_t slot_of = 0;
@@ -192,7 +244,14 @@ class Endpoint {
   [[nodiscard]] Unexpected& new_unexpected(std::uint32_t source, std::int32_t tag) noexcept;
   static void decline(LaneIn& lane, const transport::Rts& offer) noexcept;
   static void drop_memory(Operation& operation) noexcept;
-  static void release_block(LaneIn& lane, transport::Block& block) noexcept;
+  void take_first(LaneIn& lane, transport::InBlock where, const Arriving& arriving) noexcept;
+  void take_piece(LaneIn& lane, std::uint64_t bytes) noexcept;
+  static void empty(Arriving& from, std::uint64_t bytes) noexcept;
+  static void release(LaneIn& lane, transport::Block& block) noexcept {
+    // release: we have read it. Nobody else writes this as long as the sender has something here.
+    block.emptied.store(block.emptied.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    lane.ring.notify_sender();
+  }
   void end(Operation& operation) noexcept;
 
   [[nodiscard]] bool start_with_unexpected(Operation& receive) noexcept;
@@ -219,16 +278,12 @@ class Endpoint {
   void accept(Operation& receive, LaneIn& lane, std::uint32_t source, std::int32_t tag, const transport::Rts& offer) noexcept;
   static void copy_from_thread(Operation& receive, const transport::Rts& offer) noexcept;
   void take_chunk(LaneIn& lane, const transport::Cell& cell, std::uint32_t bytes) noexcept;
+  void end_chunk(Operation& receive, std::uint64_t bytes) noexcept;
   [[nodiscard]] bool pull(Operation& receive) noexcept;
   [[nodiscard]] static bool takes_parts(Operation& receive) noexcept;
   [[nodiscard]] bool finish_if_whole(Operation& receive) noexcept;
   void finish_rendezvous(Operation& receive) noexcept;
 
-  struct OwnBlock {
-    transport::Block* block;
-    std::uint64_t offset;
-    LaneOut* user;
-  };
   struct OwnRendezvous {
     transport::Rendezvous* rendezvous;
     std::uint64_t offset;
@@ -238,19 +293,26 @@ class Endpoint {
   struct Blocks {
     std::size_t bytes;                    ///< of each
     std::size_t usual;                    ///< how many are made
-    std::uint32_t of_lane;                ///< how many one lane may have in flight
-    std::uint32_t LaneOut::* const used;  ///< how many it has
+    std::uint32_t of_lane;                ///< how many one lane may have
+    BlocksOfLane LaneOut::* const lanes;  ///< those of a lane
     bool more;                            ///< beyond the usual number, for lanes that have none
-    std::vector<OwnBlock> blocks{};       // NOLINT(readability-redundant-member-init): gcc wants it
+    std::uint32_t in_turn;                ///< how many a lane uses, also where fewer would do
+    std::deque<OwnBlock> blocks{};        // NOLINT(readability-redundant-member-init): gcc wants it
     std::size_t next = 0;
   };
+  /// One of the lane's with room for so many bytes more, or null.
+  [[nodiscard]] static OwnBlock* take_room(LaneOut& lane, Blocks& from, std::uint64_t bytes) noexcept;
   [[nodiscard]] static OwnBlock* take_block(LaneOut& lane, Blocks& from) noexcept;
   [[nodiscard]] static OwnBlock* make_block(Blocks& of) noexcept;
-  static void give_back(OwnBlock& own, const Blocks& to) noexcept;
+  static void take_back(OwnBlock& own, const Blocks& of) noexcept;
+  [[nodiscard]] Blocks& blocks_for(std::uint64_t bytes) noexcept { return bytes <= kSmallMessage ? small_ : large_; }
+  /// write(cell, where) writes the first cell.
+  template <class Write>
+  static void publish_block(LaneOut& lane, OwnBlock& own, const Memory& from, Part part, transport::Kind kind, Write write) noexcept;
   [[nodiscard]] OwnRendezvous* take_rendezvous() noexcept;
 
   [[nodiscard]] bool write(Operation& send) noexcept;
-  [[nodiscard]] bool write_block(Operation& send, transport::Cell& cell, Blocks& blocks) noexcept;
+  [[nodiscard]] bool write_block(Operation& send) noexcept;
   [[nodiscard]] bool write_rts(Operation& send, transport::Cell& cell) noexcept;
   [[nodiscard]] bool push(Operation& send) noexcept;
   [[nodiscard]] static bool push_part(Operation& send) noexcept;
@@ -272,8 +334,10 @@ class Endpoint {
   std::vector<LaneOut*> sending_;                          ///< lanes with waiting sends
   List<Operation, &Operation::link> rendezvous_sends_;     ///< sends whose payload waits to be wanted
   List<Operation, &Operation::link> rendezvous_receives_;  ///< receives whose payload comes in chunks
-  Blocks small_{transport::kSmallBlock, 64, 32, &LaneOut::small_blocks, true};
-  Blocks large_{transport::kLargeBlock, 8, 4, &LaneOut::large_blocks, false};
+  // Small messages stay in few lines, which both caches have. Larger ones use more memory in turn than a core's own caches have: a line
+  // that the receiver has read long ago is cheaper to write again.
+  Blocks small_{transport::kSmallBlock, 64, 32, &LaneOut::small, true, 0};
+  Blocks large_{transport::kLargeBlock, 64, 64, &LaneOut::large, false, 64};
   std::vector<OwnRendezvous> rendezvous_;
   std::size_t next_rendezvous_ = 0;
   Operation* free_ = nullptr;  ///< operations to use again

@@ -19,24 +19,6 @@ void copy_bytes(std::byte* to, const std::byte* from, std::size_t n) noexcept {
   }
 }
 
-#ifdef __x86_64__
-/// From so many bytes on: below it, where cores do share a cache, the way through memory costs more than that.
-constexpr std::size_t kPastCaches = 16384;
-constexpr std::size_t kLine = 64;
-constexpr std::size_t kVector = sizeof(__m128i);
-
-/// `to` is at a line's beginning.
-void copy_past_caches(std::byte* to, const std::byte* from, std::size_t n) noexcept {
-  std::size_t at = 0;
-  for (; at + kLine <= n; at += kLine) {
-    for (std::size_t i = at; i < at + kLine; i += kVector)
-      _mm_stream_si128(reinterpret_cast<__m128i*>(to + i), _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i)));
-  }
-  std::memcpy(to + at, from + at, n - at);
-  _mm_sfence();  // such stores are not ordered by a release
-}
-#endif
-
 }  // namespace
 
 void pack(const Memory& from, std::uint64_t begin, std::byte* to, std::size_t n) noexcept {
@@ -47,14 +29,21 @@ void pack(const Memory& from, std::uint64_t begin, std::byte* to, std::size_t n)
   }
 }
 
-void pack_for_peer(const Memory& from, std::uint64_t begin, std::byte* to, std::size_t n) noexcept {
+void pack_past_caches(const Memory& from, std::uint64_t begin, std::byte* to, std::size_t n) noexcept {
 #ifdef __x86_64__
-  if (!from.layout && n >= kPastCaches) {
-    copy_past_caches(to, from.at + begin, n);
-    return;
+  constexpr std::size_t kLine = 64;
+  constexpr std::size_t kVector = sizeof(__m128i);
+  const std::byte* const first = from.at + begin;
+  std::size_t at = 0;
+  for (; at + kLine <= n; at += kLine) {
+    for (std::size_t i = at; i < at + kLine; i += kVector)
+      _mm_stream_si128(reinterpret_cast<__m128i*>(to + i), _mm_loadu_si128(reinterpret_cast<const __m128i*>(first + i)));
   }
-#endif
+  std::memcpy(to + at, first + at, n - at);
+  _mm_sfence();  // such stores are not ordered by a release
+#else
   pack(from, begin, to, n);
+#endif
 }
 
 void unpack(const std::byte* from, const Memory& to, std::uint64_t begin, std::size_t n) noexcept {

@@ -26,9 +26,13 @@ struct Part {
 
 /// Bytes [begin, begin + n) of a buffer's packed form, which must be there.
 void pack(const Memory& from, std::uint64_t begin, std::byte* to, std::size_t n) noexcept;
-/// The same into memory that another process reads next. Much goes past this core's caches (on x86-64): else each line has to be taken back
-/// from the core that has read what was there before, which where cores share no cache takes eight times as long.
-void pack_for_peer(const Memory& from, std::uint64_t begin, std::byte* to, std::size_t n) noexcept;
+/// The same of contiguous bytes past this core's caches, to the beginning of a line.
+void pack_past_caches(const Memory& from, std::uint64_t begin, std::byte* to, std::size_t n) noexcept;
+#ifdef __x86_64__
+inline constexpr bool kCanPassCaches = true;
+#else
+inline constexpr bool kCanPassCaches = false;
+#endif
 void unpack(const std::byte* from, const Memory& to, std::uint64_t begin, std::size_t n) noexcept;
 /// Bytes [begin, begin + n) from one buffer to another.
 void copy(const Memory& from, const Memory& to, std::uint64_t begin, std::uint64_t n) noexcept;

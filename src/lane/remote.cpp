@@ -150,7 +150,7 @@ void Endpoint::keep_or_drop_record(MatchContext* context, const Record& record, 
   message.operation = record.operation;
   message.offered = record.kind == Record::Kind::kRts;
   message.bytes = message.offered ? record.length : record.bytes;
-  if (!message.offered) message.keep_payload(payload, record.bytes);
+  if (!message.offered) message.keep(payload, record.bytes);
   context->keep(message);
 }
 

@@ -2,7 +2,6 @@
 // to buffer; or the sender puts it into the lane in chunks, and the receiver reads what is left where the sender does not come; or, inside
 // a process, the receiver copies it at once.
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -15,7 +14,6 @@
 
 namespace plait::lane {
 
-using transport::Block;
 using transport::Cell;
 using transport::Chunk;
 using transport::Kind;
@@ -33,17 +31,11 @@ constexpr std::uint64_t pages(std::uint64_t bytes) noexcept { return (bytes + 40
 constexpr std::uint64_t part_of(std::uint64_t bytes) noexcept {
   return std::clamp(pages(std::max(bytes / 4, std::min(bytes / 2, kLargestOfTwo))), kLeastPart, kLargestPart);
 }
-/// Elsewhere the payload comes in chunks: while the receiver takes one the sender makes the next.
-constexpr std::size_t kLeastChunk = 16384;
-constexpr std::uint64_t kChunks = 4;
-constexpr std::uint64_t chunk_of(std::uint64_t bytes) noexcept { return std::max<std::uint64_t>(kLeastChunk, pages(bytes / kChunks)); }
-/// Where two cores share no cache chunks are the faster way for many sizes, though they are copied twice: the system's copy takes each line
-/// from the other core. So where either will do both are tried, but for the largest ones, each for sizes up to 128 KB, 512 KB, 2 MB, 8 MB.
+/// Elsewhere the payload comes in chunks, a block each: while the receiver empties one the sender fills the next. So does what is smaller:
+/// the system's copy takes longer. Between the two sizes both are tried.
+constexpr std::uint64_t kLeastParts = 512 << 10;
 constexpr std::uint64_t kAlwaysParts = 8 << 20;
-Choice& parts_or_chunks(LaneIn& lane, std::uint64_t bytes) noexcept {
-  const auto doublings = static_cast<std::size_t>(std::bit_width((bytes - 1) >> 17));
-  return lane.parts_or_chunks[std::min((doublings + 1) / 2, LaneIn::kSizes - 1)];
-}
+Choice& parts_or_chunks(LaneIn& lane, std::uint64_t bytes) noexcept { return lane.parts_or_chunks[bytes < 4 * kLeastParts ? 0 : 1]; }
 /// How long a receiver waits for chunks before it fetches the rest itself.
 constexpr std::uint64_t kPatience = 20'000;  // ns
 
@@ -98,7 +90,8 @@ void Endpoint::accept(Operation& receive, LaneIn& lane, std::uint32_t source, st
 bool Endpoint::takes_parts(Operation& receive) noexcept {
   LaneIn& lane = *receive.in;
   receive.matched = 0;
-  if (receive.memory.layout || receive.address == 0 || !may_reach(lane.access, lane.pid, receive.address)) return false;
+  if (receive.wanted < kLeastParts || receive.memory.layout || receive.address == 0 || !may_reach(lane.access, lane.pid, receive.address))
+    return false;
   if (receive.wanted >= kAlwaysParts) return true;
   receive.matched = receive.last_seen;
   return parts_or_chunks(lane, receive.wanted).next() == 0;
@@ -121,11 +114,12 @@ void Endpoint::finish_rendezvous(Operation& receive) noexcept {
 }
 
 void Endpoint::take_chunk(LaneIn& lane, const Cell& cell, std::uint32_t bytes) noexcept {
-  auto& receive = static_cast<Operation&>(request::in_slot(cell.source));
   const auto chunk = read_payload<Chunk>(cell);
-  Block& block = block_at(lane, chunk.block);
-  unpack(block.data(), receive.memory, chunk.position, bytes);
-  release_block(lane, block);
+  auto& receive = static_cast<Operation&>(request::in_slot(cell.source));
+  take_first(lane, chunk.in, {.receive = &receive, .chunk = true, .begin = chunk.position, .bytes = bytes});
+}
+
+void Endpoint::end_chunk(Operation& receive, std::uint64_t bytes) noexcept {
   receive.received += bytes;
   receive.last_seen = 0;  // the clock is looked at when there is time
   (void)finish_if_whole(receive);
@@ -254,27 +248,21 @@ bool Endpoint::push_chunks(Operation& send) noexcept {
   Rendezvous& r = *send.rendezvous;
   bool moved = false;
   while (send.left.bytes > 0 || r.position.load(std::memory_order_relaxed) < r.wanted) {
-    Cell* const cell = send.out->ring.cell();
-    if (!cell) break;
-    Blocks* from = &large_;
-    OwnBlock* own = take_block(*send.out, large_);
+    std::uint64_t most = large_.bytes;
+    if (!send.out->ring.has_room(pieces_of(most))) break;
+    OwnBlock* own = take_room(*send.out, large_, most);
     // So that lanes whose receivers do not come stop no other.
-    if (!own && send.out->large_blocks == 0) own = take_block(*send.out, *(from = &small_));
+    if (!own && send.out->large.count == 0) own = take_room(*send.out, small_, most = kSmallMessage);
     if (!own) break;
-    const std::uint64_t most = std::min<std::uint64_t>(from->bytes, chunk_of(r.wanted));
-    Part part{send.left.begin, std::min(most, send.left.bytes)};
+    if (send.left.bytes == 0) send.left = take_part(r, r.wanted, most);
+    if (send.left.bytes == 0) break;  // the receiver has been faster
+    const Part part{send.left.begin, std::min(most, send.left.bytes)};
     send.left = {part.begin + part.bytes, send.left.bytes - part.bytes};
-    if (part.bytes == 0) part = take_part(r, r.wanted, most);
-    if (part.bytes == 0) {  // the receiver has been faster
-      give_back(*own, *from);
-      break;
-    }
     delay();
-    pack_for_peer(send.memory, part.begin, own->block->data(), part.bytes);
-    write_envelope(*cell, 0, r.receive, 0);
-    const Chunk chunk{part.begin, own->offset};
-    std::memcpy(cell->payload, &chunk, sizeof chunk);
-    send.out->ring.publish(*cell, Kind::kChunk, part.bytes);
+    publish_block(*send.out, *own, send.memory, part, Kind::kChunk, [&](Cell& cell, transport::InBlock where) {
+      write_envelope(cell, 0, r.receive, 0);
+      write_payload(cell, Chunk{where, part.begin});
+    });
     send.moved += part.bytes;
     send.context->sent.through_chunks += part.bytes;
     moved = true;

@@ -20,6 +20,7 @@ struct Unexpected {
   std::uint32_t source = 0;
   std::int32_t tag = 0;
   std::uint64_t bytes = 0;    ///< of the whole message
+  std::uint64_t here = 0;     ///< of those, the bytes that have come
   bool offered = false;       ///< the payload is still at the sender: `offer` and `lane`, or `process` and `operation`
   bool lost = false;          ///< there was no memory for the payload: an error of the receive
   LaneIn* lane = nullptr;     ///< null: it came from another node
@@ -33,14 +34,14 @@ struct Unexpected {
 
   Unexpected() : small{} {}
   [[nodiscard]] const std::byte* data() const noexcept { return large ? large.get() : small.data(); }
-  void keep_payload(const std::byte* from, std::size_t count) noexcept {
-    std::byte* to = small.data();
-    if (count > small.size()) {
-      large.reset(new (std::nothrow) std::byte[count]);
-      to = large.get();
-      lost = !to;
+  /// The first or next piece of the payload, where `bytes` are to come in all.
+  void keep(const std::byte* from, std::size_t count) noexcept {
+    if (here == 0 && bytes > small.size()) {
+      large.reset(new (std::nothrow) std::byte[bytes]);
+      lost = !large;
     }
-    if (to) std::memcpy(to, from, count);
+    if (!lost) std::memcpy((large ? large.get() : small.data()) + here, from, count);
+    here += count;
   }
 };
 

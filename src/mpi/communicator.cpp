@@ -129,8 +129,7 @@ extern "C" int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* ne
   Communicator* const c = find_communicator(comm);
   wait_until_made(comm);
   if (!c || c->ordinary) {
-    return carrying(
-        newcomm, [&] { return blocking([&] { return PMPI_Comm_dup_with_info(comm, info, newcomm); }); }, info);
+    return carrying(newcomm, [&] { return blocking([&] { return PMPI_Comm_dup_with_info(comm, info, newcomm); }); }, info);
   }
   const Call call{"MPI_Comm_dup_with_info", PLAIT_CALLER};
   return on(comm, [&] {
@@ -188,8 +187,7 @@ extern "C" int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MP
 extern "C" int MPI_Comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info info, MPI_Errhandler errhandler,
                                           MPI_Comm* newcomm) {
   if (plait::mpi::is_our_group(group)) return plait::mpi::report_to(errhandler, MPI_ERR_GROUP);
-  return carrying(
-      newcomm, [&] { return plait::mpi::create_from_group(group, stringtag, info, errhandler, newcomm); }, info);
+  return carrying(newcomm, [&] { return plait::mpi::create_from_group(group, stringtag, info, errhandler, newcomm); }, info);
 }
 
 extern "C" int MPI_Intercomm_create_from_groups(MPI_Group local, int leader, MPI_Group remote, int remote_leader, const char* stringtag,

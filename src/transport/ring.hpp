@@ -3,7 +3,7 @@
 // A cell carries an envelope and up to kInline bytes of payload, or says where the payload lies: in a block of the sender's
 // endpoint, or in the sender's own buffer. Everything lies in the sender's region and is found by offset.
 //
-// Who writes what: the sender all cells; the receiver `consumed`, the blocks' `busy` and the fields of a rendezvous that
+// Who writes what: the sender all cells; the receiver `consumed`, the blocks' `emptied` and `took`, and the fields of a rendezvous that
 // say so. No word is written by both without a read-modify-write.
 //
 // RingSender and RingReceiver are the two ends. Each is used by one thread at a time; the two share only the memory.
@@ -22,7 +22,8 @@ enum class Kind : std::uint32_t {
   kInline,  ///< the payload is in the cell
   kBlock,   ///< the payload is in a block: InBlock
   kRts,     ///< the payload is still in the sender's buffer: Rts
-  kChunk,   ///< a piece of a payload that was offered before: Chunk
+  kChunk,   ///< a part of a payload that was offered before is in a block: Chunk
+  kMore,    ///< the next piece of what is in the block before
 };
 
 inline constexpr std::size_t kInline = 44;
@@ -40,9 +41,12 @@ struct alignas(64) Cell {
 };
 static_assert(sizeof(Cell) == 64);
 
-/// Payload of Kind::kBlock.
+/// Payload of Kind::kBlock. The first piece of it is there, others follow as Kind::kMore, so that it is emptied while it is filled.
 struct InBlock {
-  std::uint64_t block;  ///< offset
+  std::uint64_t block;     ///< offset
+  std::uint32_t position;  ///< in the block
+  std::uint32_t first;     ///< bytes in the first piece
+  bool timed;              ///< the receiver says how long it takes to empty it
 };
 
 /// A message too large to be sent eagerly, or whose sender wants to know when it is matched.
@@ -55,8 +59,8 @@ struct Rts {
 
 /// Payload of Kind::kChunk; the envelope's source is the receive's slot.
 struct Chunk {
+  InBlock in;
   std::uint64_t position;  ///< in the message
-  std::uint64_t block;     ///< offset
 };
 static_assert(sizeof(Rts) <= kInline && sizeof(Chunk) <= kInline);
 
@@ -66,14 +70,14 @@ inline constexpr std::uint32_t kAhead = 8;
 /// The receiver tells how far it is every so many cells.
 inline constexpr std::uint32_t kReportEvery = kCells / 4;
 
-/// Small blocks take messages, large ones pieces of larger messages, too: what a hand-over costs is then little beside the
-/// copying, and some that are on their way still fit into the cores' own caches.
+/// Blocks of the sender's endpoint take messages, one behind the other, and parts of larger ones.
 inline constexpr std::size_t kSmallBlock = 8192;
-inline constexpr std::size_t kLargeBlock = 65536;
+inline constexpr std::size_t kLargeBlock = 32768;
 
-/// Followed by its bytes.
+/// Followed by its bytes. The sender may use it again when all that it has put there is emptied; until then it does not look at this line.
 struct alignas(64) Block {
-  std::atomic<std::uint32_t> busy;  ///< set by the sender, cleared by the receiver once it has copied
+  std::atomic<std::uint32_t> emptied;  ///< how many the receiver has copied, since the block was made
+  std::uint64_t took;                  ///< how long one of them took, in ns, where the sender wants to know; 0: not known
 
   [[nodiscard]] std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this) + sizeof(Block); }
 };
@@ -128,6 +132,12 @@ class RingSender {
       if (position_ == limit_) return nullptr;
     }
     return &memory_->cells[position_ % kCells];
+  }
+  /// Can so many cells be written?
+  [[nodiscard]] bool has_room(std::uint32_t cells) noexcept {
+    if (limit_ - position_ >= cells) return true;
+    if (memory_) limit_ = memory_->consumed.load(std::memory_order_acquire) + kCells;  // acquire: as in cell()
+    return limit_ - position_ >= cells;
   }
   /// Hands over the cell, once all but its head is written.
   [[gnu::always_inline]] void publish(Cell& c, Kind kind, std::size_t bytes) noexcept {

@@ -225,6 +225,52 @@ TEST(Endpoint, TruncatedMessageFillsTheRoomAndTheNextIsIntact) {  // 1 thread
   }
 }
 
+/// A receiver takes 64 cells at a time: of a message in four pieces it has the first ones, and then something happens.
+TEST(Endpoint, MessageOfWhichAPartHasCome) {  // 1 thread
+  constexpr std::size_t kBytes = 8000;
+  const Bytes out = payload(0, 1, kBytes);
+  const Bytes after = payload(0, 2, kBytes);
+  for (const int before : {61, 62, 63}) {
+    for (const bool expected : {false, true}) {
+      for (const std::size_t room : {std::size_t{0}, std::size_t{1000}, std::size_t{5000}, kBytes}) {
+        Party a(0);
+        Party b(1);
+        Bytes got(kBytes, std::byte{0x77});
+        Bytes next(kBytes);
+        const Memory to = contiguous(std::span(got).first(room));
+        Operation* r = expected ? &b.receive(0, 1, to) : nullptr;
+        for (int i = 0; i < before; ++i) a.finish(a.send(b.card(), 0, Memory{}));
+        a.finish(a.send(b.card(), 1, contiguous(out)));
+        a.finish(a.send(b.card(), 2, contiguous(after)));
+        b.progress();
+        if (!r) r = &b.receive(0, 1, to);
+        EXPECT_FALSE(done(*r));
+        b.endpoint->cancel(*r);
+        EXPECT_FALSE(done(*r));
+        const Outcome o = b.finish(*r);
+        EXPECT_EQ(o.error, room < kBytes ? Error::truncated : Error::none);
+        EXPECT_EQ(o.received, room);
+        EXPECT_TRUE(std::equal(got.begin(), got.begin() + static_cast<std::ptrdiff_t>(room), out.begin()));
+        for (std::size_t i = room; i < kBytes; ++i) ASSERT_EQ(got[i], std::byte{0x77}) << i;
+        EXPECT_EQ(b.finish(b.receive(0, 2, contiguous(next))).error, Error::none);
+        EXPECT_EQ(next, after);
+      }
+    }
+    // Nobody will receive it.
+    Party a(0);
+    Party b(1);
+    for (int i = 0; i < before; ++i) a.finish(a.send(b.card(), 0, Memory{}));
+    a.finish(a.send(b.card(), 1, contiguous(out)));
+    b.progress();
+    b.free_context();
+    b.context = &make_context(*b.endpoint);
+    a.finish(a.send(b.card(), 1, contiguous(after)));
+    Bytes next(kBytes);
+    EXPECT_EQ(b.finish(b.receive(0, 1, contiguous(next))).error, Error::none);
+    EXPECT_EQ(next, after);
+  }
+}
+
 TEST(Endpoint, CancelledReceiveTakesNoMessage) {  // 1 thread
   Party a(0);
   Party b(1);

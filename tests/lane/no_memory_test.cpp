@@ -83,7 +83,8 @@ TEST(NoMemory, APoolKeepsSomeAndGivesBackTheRest) {
   for (Unexpected* const u : all) {
     ASSERT_NE(u, nullptr);
     u->tag = 3;
-    u->keep_payload(Bytes(100).data(), 100);
+    u->bytes = 100;
+    u->keep(Bytes(100).data(), 100);
     pool.give(*u);
   }
   taken = 0;

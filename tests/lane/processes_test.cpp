@@ -136,7 +136,7 @@ TEST(Processes, BlocksAreUsedAgain) {
       }
     }
     if (side.me == 0)
-      side.require(Node::get().region().taken() < 100 * (sizeof(transport::Block) + transport::kSmallBlock), "blocks are not used again");
+      side.require(Node::get().region().taken() < 70 * (sizeof(transport::Block) + transport::kLargeBlock), "blocks are not used again");
   });
 }
 
