@@ -41,6 +41,7 @@ void duplicate_later(const Communicator& c, const p2p::StartNative& start, MPI_C
   *request = handle_of(p2p::start_duplicate(c, start, newcomm));
 }
 
+#if PLAIT_MPI_HAS_CALLS_OF_4
 /// Null for none.
 std::shared_ptr<MPI_Info> copy_hints(MPI_Info info) {
   MPI_Info made = MPI_INFO_NULL;
@@ -51,6 +52,7 @@ std::shared_ptr<MPI_Info> copy_hints(MPI_Info info) {
   };
   return {new MPI_Info(made), release};
 }
+#endif
 
 int release(MPI_Comm* comm, int (*native)(MPI_Comm*), const char* call = __builtin_FUNCTION()) {
   Communicator* const c = comm ? p2p::find_communicator(*comm) : nullptr;
