@@ -9,8 +9,8 @@ namespace plait {
 /// How a job ends, MPI_Abort say; until it is set, by std::abort().
 void set_fatal_end(void (*end)() noexcept) noexcept;
 
-/// Until what was written to a pipe has been read, for so long at most; returns at once for anything else. Launchers that end a job do not
-/// read its last lines always.
+/// Until what was written to a pipe has been read, for so long at most; returns at once for anything else. A launcher that ends a job does
+/// not always read its last lines.
 void wait_until_read(int descriptor, int milliseconds = 500) noexcept;
 
 }  // namespace plait

@@ -40,12 +40,12 @@ inline void write_envelope(transport::Cell& c, std::uint32_t context, std::uint3
 /// There is room for the bytes, and for the cells of all pieces.
 ///
 /// Through the caches each line has to be taken back from the core that has read what was there before; past them the receiver has to
-/// fetch it from memory. Which costs more depends on whether the two cores share a cache, and on how the block was filled before: some
-/// blocks always go the other way, and are timed as soon as they have gone it twice.
+/// fetch it from memory. Which costs more depends on whether the two cores share a cache, and on how the block was filled before. So
+/// one block always goes the way that is not the faster one, and another goes the faster one. Both are timed when they went it before, too.
 template <class Write>
 void Endpoint::publish_block(LaneOut& lane, OwnBlock& own, const Memory& from, Part part, transport::Kind kind, Write write) noexcept {
   const bool chosen = kCanPassCaches && !from.layout && part.bytes > kSmallMessage;
-  Choice& choice = lane.past_caches[part.bytes <= 8192 ? 0 : 1];
+  Choice& choice = lane.past_caches[part.bytes <= kMediumMessage ? 0 : 1];
   const std::size_t way = chosen ? choice.faster() ^ static_cast<std::size_t>(own.role == OwnBlock::Role::other) : 0;
   const bool timed = chosen && own.role != OwnBlock::Role::usual && own.used == 0 && own.way == way;
   if (own.used == 0) own.way = chosen ? way : OwnBlock::kNoWay;

@@ -24,7 +24,7 @@ class Choice {
   void took(std::size_t way, std::uint64_t bytes, std::uint64_t nanoseconds) noexcept {
     const double one = static_cast<double>(nanoseconds) / static_cast<double>(bytes);
     double& known = per_byte_[way];
-    // One that was held up says little of the way, one that was faster much.
+    // A slow one may have been held up: it counts less than a fast one.
     if (tried_[way] == kTries) {
       known += one < known ? (one - known) / 2 : (std::min(one, 4 * known) - known) / 4;
     } else {

@@ -9,17 +9,20 @@
 
 namespace plait::lane {
 
-/// Sent eagerly to another process, up to so many bytes. Above it the RTS and CTS cost little beside the copying. Inside a process
-/// more is copied once.
+/// Sent eagerly to another process, up to so many bytes. Above it the RTS and CTS cost little beside the copying.
 inline constexpr std::size_t kEagerLimit = transport::kLargeBlock;
+/// The same inside a process, where a larger message is copied once.
 inline constexpr std::size_t kEagerLimitInside = 8192;
 
 /// Up to so many bytes go into small blocks, of which few are used.
 inline constexpr std::size_t kSmallMessage = 1536;
 
+/// Up to so many bytes go in small pieces, so that the receiver has some of them early.
+inline constexpr std::size_t kMediumMessage = 8192;
+
 /// Of so many bytes in a block, the piece that is filled and emptied at a time.
 [[nodiscard]] constexpr std::size_t piece_of(std::uint64_t bytes, bool past_caches = false) noexcept {
-  return bytes <= 8192 ? 2048 : !past_caches || bytes <= 16384 ? 4096 : 16384;
+  return bytes <= kMediumMessage ? 2048 : !past_caches || bytes <= 16384 ? 4096 : 16384;
 }
 
 /// Does it fit into a cell? Such a message, if it is contiguous and need not be synchronous, needs no operation.

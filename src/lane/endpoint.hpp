@@ -247,11 +247,6 @@ class Endpoint {
   void take_first(LaneIn& lane, transport::InBlock where, const Arriving& arriving) noexcept;
   void take_piece(LaneIn& lane, std::uint64_t bytes) noexcept;
   static void empty(Arriving& from, std::uint64_t bytes) noexcept;
-  static void release(LaneIn& lane, transport::Block& block) noexcept {
-    // release: we have read it. Nobody else writes this as long as the sender has something here.
-    block.emptied.store(block.emptied.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-    lane.ring.notify_sender();
-  }
   void end(Operation& operation) noexcept;
 
   [[nodiscard]] bool start_with_unexpected(Operation& receive) noexcept;

@@ -41,9 +41,7 @@ struct Duplicating : Request {
   std::atomic<bool> complete{false};
   int error = MPI_SUCCESS;
   std::array<MPI_Request, 2> steps{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-  StartNative start;
-  bool started = false;
-  bool in_line = false;
+  StartNative start;        ///< null: it has started
   Link<Duplicating> lined;  ///< until it is made
   std::unique_ptr<Making> making;
   MPI_Comm original = MPI_COMM_NULL;
@@ -153,23 +151,23 @@ class Line final : public progress::Source {
 
 constinit Line line;
 
-bool is_made(const Duplicating& d) noexcept { return d.started && d.steps[0] == MPI_REQUEST_NULL; }
+bool is_made(const Duplicating& d) noexcept { return !d.start && d.steps[0] == MPI_REQUEST_NULL; }
 
 /// Starts both steps, with the MPI's lock. First the exchange: what Open MPI starts later on the original follows it then.
 int begin(Duplicating& d) noexcept {
   Making& to = *d.making;
-  d.started = true;
+  const StartNative start = std::exchange(d.start, nullptr);
   int error = PMPI_Iallgatherv(to.mine.data(), static_cast<int>(to.mine.size() * sizeof(Ticket)), MPI_BYTE, to.all.data(), to.counts.data(),
                                to.places.data(), MPI_BYTE, d.original, &d.steps[1]);
   if (error != MPI_SUCCESS) return error;
-  error = std::exchange(d.start, nullptr)(d.original, &to.communicator->handle, &d.steps[0]);
+  error = start(d.original, &to.communicator->handle, &d.steps[0]);
   if (error != MPI_SUCCESS) PMPI_Wait(&d.steps[1], MPI_STATUS_IGNORE);
   return error;
 }
 
 /// With the MPI's lock, and while it is busy. `first`: it is its turn. What the MPI finds wrong it tells the communicator's handler itself.
 bool test_steps(Duplicating& d, bool first) noexcept {
-  if (!d.started) {
+  if (d.start) {
     if (first) d.error = begin(d);
     return first;
   }
@@ -209,8 +207,8 @@ bool progress(Request& r, Round&) {
   bool over = false;
   if (const MpiTryLock lock; lock && !d.complete.load(std::memory_order_relaxed)) {
     const bool was_made = is_made(d);
-    moved = test_steps(d, d.started || line.is_first(d));
-    if (d.in_line && !was_made && is_made(d)) line.leave(d);
+    moved = test_steps(d, !d.start || line.is_first(d));
+    if (one_at_a_time() && !was_made && is_made(d)) line.leave(d);
     over = is_made(d) && d.steps[1] == MPI_REQUEST_NULL;
     if (over && d.error == MPI_SUCCESS) publish(d);
   }
@@ -262,20 +260,20 @@ Request& start_duplicate(const Communicator& original, const StartNative& start,
   d->place = made;
   d->start = start;
   d->busy.test_and_set(std::memory_order_relaxed);
-  if (one_at_a_time()) {
+  const bool waits_for_others = one_at_a_time();
+  if (waits_for_others) {
     static const bool added = [] {
       progress::add_source(line);
       return true;
     }();
     static_cast<void>(added);
-    d->in_line = true;
     line.join(*d);
   }
   int error = MPI_SUCCESS;
   // Where it need not wait for its turn it starts here: the others may be at it already.
-  if (const MpiLock lock; !d->in_line || line.is_first(*d)) error = begin(*d);
+  if (const MpiLock lock; !waits_for_others || line.is_first(*d)) error = begin(*d);
   if (error != MPI_SUCCESS) {
-    if (d->in_line) line.leave(*d);
+    if (waits_for_others) line.leave(*d);
     request::destroy(*d);
   } else {
     d->busy.clear(std::memory_order_release);
