@@ -17,30 +17,38 @@ const Grequest& as_grequest(const Request& r) noexcept { return static_cast<cons
 /// All there are. Whoever walks it holds the lock and keeps only those it has claimed, for these cannot end.
 constinit Spinlock list_lock;
 constinit Grequest* first = nullptr;
-/// Started, neither complete nor kPolled: whoever sets the first of the two bits counts. A hint: relaxed.
+/// How many of them are counted. Written under the lock, read by anybody as a hint: relaxed.
 constinit std::atomic<int> unpolled{0};
+
+bool is_complete(const Grequest& g, std::memory_order order) noexcept { return (g.bits.load(order) & kComplete) != 0; }
+
+/// Under the lock.
+void set_counted(Grequest& g, bool counted) noexcept {
+  if (g.counted == counted) return;
+  g.counted = counted;
+  unpolled.store(unpolled.load(std::memory_order_relaxed) + (counted ? 1 : -1), std::memory_order_relaxed);
+}
 
 void enlist(Grequest& g) noexcept {
   const std::lock_guard guard(list_lock);
   g.after = first;
   if (first) first->before = &g;
   first = &g;
-  unpolled.fetch_add(1, std::memory_order_relaxed);
+  set_counted(g, true);
 }
 
 void delist(Grequest& g) noexcept {
   const std::lock_guard guard(list_lock);
   (g.before ? g.before->after : first) = g.after;
   if (g.after) g.after->before = g.before;
+  set_counted(g, false);
 }
 
-/// Whether nobody else has to poll it. relaxed: hands nothing over.
+/// Whether nobody else has to poll it.
 void set_polled(Request& r, bool here) noexcept {
   Grequest& g = as_grequest(r);
-  if (g.bits.load(std::memory_order_relaxed) & kComplete) return;  // it is never polled again
-  const std::uint32_t was =
-      here ? g.bits.fetch_or(kPolled, std::memory_order_relaxed) : g.bits.fetch_and(~kPolled, std::memory_order_relaxed);
-  if (!(was & kComplete) && ((was & kPolled) != 0) != here) unpolled.fetch_add(here ? -1 : 1, std::memory_order_relaxed);
+  const std::lock_guard guard(list_lock);
+  set_counted(g, !here && !is_complete(g, std::memory_order_relaxed));
 }
 
 /// What MPI calls an empty status.
@@ -137,7 +145,7 @@ int free_early(Request& r) noexcept {
 
 int cancel(Request& r) noexcept {
   Grequest& g = as_grequest(r);
-  return g.call.cancel(g.extra, (g.bits.load(std::memory_order_acquire) & kComplete) ? 1 : 0);
+  return g.call.cancel(g.extra, is_complete(g, std::memory_order_acquire) ? 1 : 0);
 }
 
 void wait_claimed(std::span<Request*> claimed, double seconds) {
@@ -152,7 +160,7 @@ void wait_claimed(std::span<Request*> claimed, double seconds) {
   // It belongs to those that were not completed; if all were, to the first.
   bool told = false;
   for (Request* const r : claimed) {
-    if (as_grequest(*r).bits.load(std::memory_order_relaxed) & kComplete) continue;
+    if (is_complete(as_grequest(*r), std::memory_order_relaxed)) continue;
     note(as_grequest(*r), error);
     told = true;
   }
@@ -192,8 +200,8 @@ constexpr RequestKind kKind{.progress = progress,
                             .communicator = [](const Request&) -> std::uint64_t { return 0; },
                             .describe = describe};
 
-/// Polls those that `wanted` picks, one after the other. Each stays claimed until the next is found, so that the walk can
-/// go on behind it.
+/// Polls those that `wanted` picks under the lock, one after the other. Each stays claimed until the next is found, so that the
+/// walk can go on behind it.
 template <class Wanted>
 void poll_those(Wanted wanted) noexcept {
   Grequest* last = nullptr;
@@ -230,7 +238,11 @@ class Unpolled final : public progress::Source {
  public:
   [[nodiscard]] bool pending() const noexcept override { return unpolled.load(std::memory_order_relaxed) > 0; }
   bool try_progress() noexcept override {
-    poll_those([](const Grequest& g) { return !(g.bits.load(std::memory_order_relaxed) & kPolled); });
+    // What is complete stays counted until now, which spares MPI_Grequest_complete a count that all threads share.
+    poll_those([](Grequest& g) {
+      if (is_complete(g, std::memory_order_relaxed)) set_counted(g, false);
+      return g.counted;
+    });
     return false;
   }
 };
@@ -254,7 +266,6 @@ bool complete(Grequest& g) noexcept {
   // request, it sees what the program did before it freed it. If it does not, the request may be gone after this.
   const std::uint32_t was = g.bits.fetch_or(kComplete, std::memory_order_acq_rel);
   if (was & kComplete) return false;
-  if (!(was & kPolled)) unpolled.fetch_sub(1, std::memory_order_relaxed);
   if ((was & kFreed) && !(was & kPolling)) end_orphan(g);
   return true;
 }

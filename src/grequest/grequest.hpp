@@ -30,9 +30,8 @@ struct Callbacks {
 /// word, so of two threads that meet exactly one sees that it is the last.
 enum Bits : std::uint32_t {
   kPolling = 1,  ///< a thread runs poll_fn or wait_fn; until it is back the request must not end
-  kPolled = 2,   ///< somebody waits for it, and polls it
-  kComplete = 4,
-  kFreed = 8,  ///< by the program before its end: nobody waits for it
+  kComplete = 2,
+  kFreed = 4,  ///< by the program before its end: nobody waits for it
 };
 
 struct Grequest : Request {
@@ -42,6 +41,7 @@ struct Grequest : Request {
   void* extra = nullptr;                         ///< the program's extra_state
   MPI_Status status{};                           ///< what poll_fn has said
   Grequest *before = nullptr, *after = nullptr;  ///< in the list of all there are
+  bool counted = false;                          ///< nobody waits for it and polls it; under the list's lock
 };
 
 /// A request for `extra`; null when there is no memory. Other threads poll it only from `publish` on, before which its
