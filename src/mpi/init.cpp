@@ -83,15 +83,6 @@ int channels() noexcept {
   return PMPI_Allreduce(MPI_IN_PLACE, &n, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS ? n : 1;
 }
 
-/// A communicator for plait's own messages, or MPI_COMM_NULL. Collective.
-MPI_Comm make_channel() noexcept {
-  MPI_Comm comm = MPI_COMM_NULL;
-  if (PMPI_Comm_dup(MPI_COMM_WORLD, &comm) != MPI_SUCCESS) return MPI_COMM_NULL;
-  PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-  PMPI_Comm_set_name(comm, "plait");
-  return comm;
-}
-
 /// Where MPI_Finalize waits: nothing notifies it.
 class Nowhere final : public progress::Waiter {};
 
@@ -182,14 +173,14 @@ int initialize(int* argc, char*** argv, int required, int* provided) noexcept {
   check_agreement(carried);
   std::vector<MPI_Comm> worlds;
   const bool serialized = granted < MPI_THREAD_MULTIPLE || split_threads();
-  partitioned::open(make_channel(), serialized);
+  partitioned::open(p2p::make_channel(), serialized);
   progress::set_processes_here(
       std::max(settings::number(Id::local_processes).value_or(0), settings::number(Id::openmpi_local_size).value_or(0)));
   if (carried == "none") return MPI_SUCCESS;
   open_groups();
   const int wanted = serialized || one_node() ? 1 : channels();
   for (int i = 0; i < wanted; ++i) {
-    if (const MPI_Comm made = make_channel(); made != MPI_COMM_NULL) worlds.push_back(made);
+    if (const MPI_Comm made = p2p::make_channel(); made != MPI_COMM_NULL) worlds.push_back(made);
   }
   if (worlds.size() != static_cast<std::size_t>(wanted)) return MPI_SUCCESS;  // stream communicators stay inside nodes
   const MPI_Comm world = worlds.front();

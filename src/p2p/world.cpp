@@ -22,6 +22,14 @@ constinit std::atomic<bool> serialized_one{false};
 
 }  // namespace
 
+MPI_Comm make_channel() noexcept {
+  MPI_Comm comm = MPI_COMM_NULL;
+  if (PMPI_Comm_dup(MPI_COMM_WORLD, &comm) != MPI_SUCCESS) return MPI_COMM_NULL;
+  PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  PMPI_Comm_set_name(comm, "plait");
+  return comm;
+}
+
 void set_world(std::vector<MPI_Comm> duplicates, bool serialized) {
   own_worlds() = std::move(duplicates);
   serialized_one.store(serialized, std::memory_order_relaxed);

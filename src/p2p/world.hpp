@@ -10,6 +10,9 @@
 
 namespace plait::p2p {
 
+/// A duplicate of MPI_COMM_WORLD for plait's own messages, or MPI_COMM_NULL. Collective.
+[[nodiscard]] MPI_Comm make_channel() noexcept;
+
 /// The duplicates, made when the MPI is initialised; and their end, when no process will send or receive any more. `serialized`:
 /// the MPI does not let several threads in at once.
 void set_world(std::vector<MPI_Comm> duplicates, bool serialized);
