@@ -33,6 +33,7 @@ constexpr int kWarmUp = 2;  ///< ping-pongs or windows before the clock starts
 
 struct LatencyOptions : Options {
   int window = 16;
+  bool heap = false;
 };
 
 /// One of the two sides of a conversation by blocking calls.
@@ -214,6 +215,8 @@ void benchmark(const Job& job, const LatencyOptions& o) {
   if (ways.empty() && raw.empty()) throw Error("--only: no side has such a name");
   Report report("latency", job, o, 1);
   report.set("window", o.window);
+  report.set("memory", o.heap ? "malloc" : "MPI_Alloc_mem");
+  if (o.heap) Buffer::usual = Buffer::From::heap;
   std::unique_ptr<Limits> limits;
   if (job.one_node) limits = std::make_unique<Limits>(job, *std::max_element(o.sizes.begin(), o.sizes.end()));
   if (!job.one_node) {
@@ -265,6 +268,7 @@ int main(int argc, char** argv) {
   plait::bench::CommandLine line("Latency and bandwidth between 2 processes: the MPI, plait and the machine", "bench-latency");
   o.describe_sizes(line, "Bytes in a message, like 8,1024");
   line.number("--window", o.window, "Messages in a window, for bandwidth", 1, 1 << 16);
+  line.flag("--heap", o.heap, "Buffers from malloc, not from MPI_Alloc_mem");
   o.describe(line);
   return plait::bench::run(argc, argv, line, [&](const plait::bench::Job& job) { plait::bench::benchmark(job, o); });
 }

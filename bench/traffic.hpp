@@ -79,8 +79,9 @@ class Communicators {
 class Buffer {
  public:
   enum class From : bool { mpi, heap };
+  static inline From usual = From::mpi;  ///< set before the first one is made
 
-  explicit Buffer(std::size_t bytes, From from = From::mpi) : bytes_(bytes), memory_(take(bytes, from), Free{from}) {
+  explicit Buffer(std::size_t bytes, From from = usual) : bytes_(bytes), memory_(take(bytes, from), Free{from}) {
     std::memset(memory_.get(), 0, bytes);
   }
 
