@@ -47,6 +47,7 @@ struct SharedHeap::Arena {
         bytes(size),
         pool(reinterpret_cast<std::uintptr_t>(at) / page() + 1, static_cast<std::uint32_t>(size / page() - 1)) {}
   ~Arena() {
+    madvise(begin, bytes, MADV_REMOVE);  // others may have it mapped still
     munmap(begin, bytes);
     close(name.file);
   }
@@ -129,6 +130,25 @@ SharedHeap::Arena* SharedHeap::arena_of(const void* at) const noexcept {
   return nullptr;
 }
 
+/// relaxed, here and in may_hold: the addresses say all.
+void SharedHeap::note_ranges() noexcept {
+  for (std::size_t i = 0; i < arenas_.size(); ++i) {
+    ranges_[i].begin.store(reinterpret_cast<std::uintptr_t>(arenas_[i]->begin), std::memory_order_relaxed);
+    ranges_[i].end.store(reinterpret_cast<std::uintptr_t>(arenas_[i]->begin) + arenas_[i]->bytes, std::memory_order_relaxed);
+  }
+  range_count_.store(arenas_.size(), std::memory_order_relaxed);
+}
+
+bool SharedHeap::may_hold(const void* at) const noexcept {
+  const auto address = reinterpret_cast<std::uintptr_t>(at);
+  const std::size_t n = range_count_.load(std::memory_order_relaxed);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (address >= ranges_[i].begin.load(std::memory_order_relaxed) && address < ranges_[i].end.load(std::memory_order_relaxed))
+      return true;
+  }
+  return false;
+}
+
 /// Null where there is no memory.
 std::unique_ptr<SharedHeap::Arena> SharedHeap::make_arena(std::size_t bytes) {
   const RegionName name = shared_file::make();
@@ -158,7 +178,9 @@ SharedHeap::Arena* SharedHeap::add_arena(std::size_t bytes, std::size_t alignmen
   if (!made && needed < wanted) made = make_arena(needed);
   if (!made) return nullptr;
   bytes_ += made->bytes;
-  return arenas_.emplace_back(std::move(made)).get();
+  arenas_.push_back(std::move(made));
+  note_ranges();
+  return arenas_.back().get();
 }
 
 /// The arena, if it is to be destroyed, outside of the lock: when nothing in it is used, and the unused ones are more than may stay.
@@ -170,6 +192,7 @@ std::unique_ptr<SharedHeap::Arena> SharedHeap::drop_if_unused(Arena& arena) noex
   const auto at = std::ranges::find(arenas_, &arena, &std::unique_ptr<Arena>::get);
   std::unique_ptr<Arena> gone = std::move(*at);
   arenas_.erase(at);
+  note_ranges();
   bytes_ -= gone->bytes;
   return gone;
 }
@@ -219,12 +242,13 @@ SharedHeap::Given SharedHeap::give(void* block) noexcept {
 }
 
 SharedHeap::Place SharedHeap::find(const void* at, std::size_t bytes) noexcept {
+  if (!may_hold(at)) return {};
   const std::lock_guard guard(lock_);
   const Arena* const arena = arena_of(at);
   if (!arena || !available_) return {};
   const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(at) - arena->begin);
   if (bytes > arena->bytes - offset) return {};
-  return {arena->name, offset};
+  return {arena->name, offset, arena->bytes};
 }
 
 // ---- memory for the system

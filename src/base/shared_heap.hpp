@@ -5,6 +5,8 @@
 
 #include <sys/types.h>
 
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -39,7 +41,9 @@ class SharedHeap {
   struct Place {
     RegionName heap;  ///< without a file: in none
     std::uint64_t offset = 0;
+    std::uint64_t heap_bytes = 0;  ///< of all of it
   };
+  /// Without a lock where they lie in no block.
   [[nodiscard]] Place find(const void* at, std::size_t bytes) noexcept;
 
   /// So many bytes of free blocks may stay in memory, and arenas of so many bytes in all when nothing in them is used.
@@ -51,6 +55,8 @@ class SharedHeap {
  private:
   struct Arena;
   [[nodiscard]] Arena* arena_of(const void* at) const noexcept;
+  [[nodiscard]] bool may_hold(const void* at) const noexcept;
+  void note_ranges() noexcept;
   [[nodiscard]] Arena* add_arena(std::size_t bytes, std::size_t alignment);
   [[nodiscard]] std::unique_ptr<Arena> make_arena(std::size_t bytes);
   [[nodiscard]] std::unique_ptr<Arena> drop_if_unused(Arena& arena) noexcept;
@@ -60,6 +66,13 @@ class SharedHeap {
 
   std::mutex lock_;
   std::vector<std::unique_ptr<Arena>> arenas_;
+  /// The addresses of each, written under the lock and read without it. Whoever has a block was given it after its range was written; one
+  /// who misses it while another arena goes away takes the block for memory that nobody can map.
+  struct Range {
+    std::atomic<std::uintptr_t> begin{0}, end{0};
+  };
+  std::array<Range, kMostArenas> ranges_{};
+  std::atomic<std::size_t> range_count_{0};
   std::size_t bytes_ = 0;  ///< of all arenas
   std::size_t empty_at_;   ///< when free blocks hold more bytes than this, long free runs return theirs to the system
   bool emptying_ = false;  ///< a thread is in empty_some()

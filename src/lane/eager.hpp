@@ -11,8 +11,8 @@ namespace plait::lane {
 
 /// Sent eagerly to another process, up to so many bytes. Above it the RTS and CTS cost little beside the copying.
 inline constexpr std::size_t kEagerLimit = transport::kLargeBlock;
-/// The same inside a process, where a larger message is copied once.
-inline constexpr std::size_t kEagerLimitInside = 8192;
+/// The same where a larger message is copied once: inside a process, or out of memory that the other process can map.
+inline constexpr std::size_t kEagerLimitCopiedOnce = 8192;
 
 /// Up to so many bytes go into small blocks, of which few are used.
 inline constexpr std::size_t kSmallMessage = 1536;
@@ -42,7 +42,7 @@ enum class Protocol : std::uint8_t { cell, block, rendezvous };
 [[nodiscard]] constexpr Protocol protocol_of(std::uint64_t bytes, bool synchronous, bool same_process) noexcept {
   if (synchronous) return Protocol::rendezvous;
   if (fits_cell(bytes)) return Protocol::cell;
-  return bytes <= (same_process ? kEagerLimitInside : kEagerLimit) ? Protocol::block : Protocol::rendezvous;
+  return bytes <= (same_process ? kEagerLimitCopiedOnce : kEagerLimit) ? Protocol::block : Protocol::rendezvous;
 }
 
 /// Between nodes: does it go with its envelope?

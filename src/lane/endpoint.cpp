@@ -327,8 +327,8 @@ bool Endpoint::write(Operation& send) noexcept {
       end(send);
       return true;
     case Protocol::block:
-      // No block is free: by rendezvous.
-      if (write_block(send)) return true;
+      // Copied once is faster; or no block is free. By rendezvous.
+      if (!(send.memory.bytes > kEagerLimitCopiedOnce && is_mappable(send.memory)) && write_block(send)) return true;
       break;
     case Protocol::rendezvous:
       break;

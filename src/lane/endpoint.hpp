@@ -27,6 +27,7 @@
 #include "lane/match_context.hpp"
 #include "lane/node.hpp"
 #include "lane/operation.hpp"
+#include "lane/peer_heaps.hpp"
 #include "lane/peer_memory.hpp"
 #include "lane/task.hpp"
 #include "progress/wait.hpp"
@@ -79,6 +80,7 @@ struct LaneOut {
   std::array<Choice, 2> past_caches{};  ///< how blocks are filled, by what they take
   std::int32_t pid = 0;                 ///< the receiver's
   Access access = Access::unknown;      ///< to the receiver's memory
+  PeerHeap heap{};                      ///< the receiver's last one
   bool same_process = false;
   bool listed = false;                        ///< among the endpoint's lanes with waiting sends
   List<Operation, &Operation::link> waiting;  ///< sends that found no room, in order
@@ -104,6 +106,7 @@ struct LaneIn {
   std::int32_t pid;
   bool same_process;
   Access access = Access::unknown;          ///< to the rest of the sender's memory
+  PeerHeap heap{};                          ///< the sender's last one
   std::array<Choice, 2> parts_or_chunks{};  ///< how large messages come, by size
   Arriving arriving{};                      ///< in the block of which more pieces are to come
   // The slot of the context that the last message was for.
@@ -274,7 +277,9 @@ class Endpoint {
   static void copy_from_thread(Operation& receive, const transport::Rts& offer) noexcept;
   void take_chunk(LaneIn& lane, const transport::Cell& cell, std::uint32_t bytes) noexcept;
   void end_chunk(Operation& receive, std::uint64_t bytes) noexcept;
+  static void map_buffers(Operation& receive, const transport::Rts& offer) noexcept;
   [[nodiscard]] bool pull(Operation& receive) noexcept;
+  [[nodiscard]] bool pull_mapped(Operation& receive) noexcept;
   [[nodiscard]] static bool takes_parts(Operation& receive) noexcept;
   [[nodiscard]] bool finish_if_whole(Operation& receive) noexcept;
   void finish_rendezvous(Operation& receive) noexcept;
@@ -310,6 +315,7 @@ class Endpoint {
   [[nodiscard]] bool write_block(Operation& send) noexcept;
   [[nodiscard]] bool write_rts(Operation& send, transport::Cell& cell) noexcept;
   [[nodiscard]] bool push(Operation& send) noexcept;
+  [[nodiscard]] bool push_next(Operation& send) noexcept;
   [[nodiscard]] static bool push_part(Operation& send) noexcept;
   [[nodiscard]] bool push_chunks(Operation& send) noexcept;
   void end_rts(Operation& send) noexcept;

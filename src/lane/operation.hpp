@@ -7,6 +7,7 @@
 
 #include "base/list.hpp"
 #include "lane/memory.hpp"
+#include "lane/peer_heaps.hpp"
 #include "lane/request.hpp"
 #include "transport/ring.hpp"
 
@@ -68,6 +69,7 @@ struct Operation : Request {
   Part left;                    ///< send: what this side has taken on itself and could not write
   std::uint64_t last_seen = 0;  ///< receive: when the last piece came
   std::uint64_t matched = 0;    ///< receive: when it was, where the way is chosen by what it takes; else 0
+  MappedBuffer mapped;          ///< the other side's buffer
 
   /// `receiver`: the receiver's number of the match context. `number`: this endpoint's in the communicator. `its_tag`: the message's.
   /// `rank`: the destination, for the watchdog.

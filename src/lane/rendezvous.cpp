@@ -1,6 +1,7 @@
-// Messages above the eager limit: the payload stays with the sender until it is matched (RTS). Then both sides copy parts of it from buffer
-// to buffer; or the sender puts it into the lane in chunks, and the receiver reads what is left where the sender does not come; or, inside
-// a process, the receiver copies it at once.
+// Messages above the eager limit: the payload stays with the sender until it is matched (RTS). Then it goes one of four ways. Inside a
+// process, the receiver copies it at once. Where one side can map the other's buffer, or both can, they copy parts of it by loads and
+// stores. Else both sides copy parts from buffer to buffer by the system's calls; or the sender puts it into the lane in chunks, and the
+// receiver reads what is left where the sender does not come.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -50,8 +51,17 @@ Part take_part(Rendezvous& r, std::uint64_t wanted, std::uint64_t most) noexcept
   return {};
 }
 
-/// What the receiver takes at a time.
-std::uint64_t most_of(const Rendezvous& r) noexcept { return r.address != 0 ? part_of(r.wanted) : r.wanted; }
+/// Does each side move parts, so that the other one has some to move?
+bool in_parts(const Rendezvous& r) noexcept { return r.address != 0 || r.reads || r.mappable; }
+/// What a side takes at a time.
+std::uint64_t most_of(const Rendezvous& r) noexcept { return in_parts(r) ? part_of(r.wanted) : r.wanted; }
+
+/// Smaller payloads, which go this way only where the sender wants to know that they are matched, are not worth looking for their buffers.
+constexpr std::uint64_t kLeastMapped = 4096;
+
+SharedHeap::Place place_of(const Memory& m, std::uint64_t bytes) noexcept {
+  return bytes < kLeastMapped ? SharedHeap::Place{} : find_place(m);
+}
 
 /// Asks the system once.
 bool may_reach(Access& known, std::int32_t pid, std::uint64_t address) noexcept {
@@ -77,20 +87,32 @@ void Endpoint::accept(Operation& receive, LaneIn& lane, std::uint32_t source, st
   receive.rendezvous->receive = receive.slot;
   receive.rendezvous->wanted = receive.wanted;
   receive.last_seen = now();
+  map_buffers(receive, offer);
   const bool parts = takes_parts(receive);
   receive.rendezvous->address = parts ? reinterpret_cast<std::uint64_t>(receive.memory.at) : 0;
   rendezvous_receives_.push_back(receive);
   delay();
-  // release: the three fields above.
+  // release: the fields above.
   receive.rendezvous->state.store(Rendezvous::kCts, std::memory_order_release);
   lane.ring.notify_sender();
 }
 
-/// Does the payload come in parts from buffer to buffer, or in chunks?
+/// Which buffers lie where the other side can map them.
+void Endpoint::map_buffers(Operation& receive, const Rts& offer) noexcept {
+  Rendezvous& r = *receive.rendezvous;
+  if (offer.mappable) receive.mapped = map_buffer(receive.in->heap, r.from);
+  r.reads = receive.mapped.at != nullptr;
+  const SharedHeap::Place mine = place_of(receive.memory, receive.wanted);
+  r.mappable = mine.heap.file >= 0;
+  if (r.mappable) r.to = mine;
+}
+
+/// Does the payload come in parts by the system's calls, or in chunks?
 bool Endpoint::takes_parts(Operation& receive) noexcept {
   LaneIn& lane = *receive.in;
   receive.matched = 0;
-  if (receive.wanted < kLeastParts || receive.memory.layout || receive.address == 0 || !may_reach(lane.access, lane.pid, receive.address))
+  if (receive.rendezvous->reads || receive.rendezvous->mappable || receive.wanted < kLeastParts || receive.memory.layout ||
+      receive.address == 0 || !may_reach(lane.access, lane.pid, receive.address))
     return false;
   if (receive.wanted >= kAlwaysParts) return true;
   receive.matched = receive.last_seen;
@@ -110,6 +132,7 @@ void Endpoint::finish_rendezvous(Operation& receive) noexcept {
   // release: we have read the sender's buffer.
   receive.rendezvous->state.store(Rendezvous::kFree, std::memory_order_release);
   receive.in->ring.notify_sender();
+  receive.mapped = {};
   end(receive);
 }
 
@@ -139,10 +162,22 @@ bool Endpoint::finish_if_whole(Operation& receive) noexcept {
   return true;
 }
 
+/// Copies the next part out of the sender's buffer.
+bool Endpoint::pull_mapped(Operation& receive) noexcept {
+  const Part part = take_part(*receive.rendezvous, receive.wanted, most_of(*receive.rendezvous));
+  delay();
+  if (part.bytes == 0) return false;  // the sender has taken the last one, and is at work
+  unpack(receive.mapped.at + part.begin, receive.memory, part.begin, part.bytes);
+  receive.received += part.bytes;
+  (void)finish_if_whole(receive);
+  return true;
+}
+
 /// Fetches the next part; or, of what comes in chunks, all that is left, where none has come for a while: the sender computes, or has no
 /// core.
 bool Endpoint::pull(Operation& receive) noexcept {
   if (finish_if_whole(receive)) return true;
+  if (receive.mapped.at) return pull_mapped(receive);
   if (receive.address == 0) return false;
   LaneIn& lane = *receive.in;
   const bool parts = receive.rendezvous->address != 0;
@@ -162,7 +197,7 @@ bool Endpoint::pull(Operation& receive) noexcept {
   const std::uint64_t address = receive.address;
   const Part part = take_part(*receive.rendezvous, receive.wanted, most_of(*receive.rendezvous));
   delay();
-  if (part.bytes == 0 || !parts) receive.address = 0;  // what is left comes by the sender
+  if (part.bytes == 0 || !in_parts(*receive.rendezvous)) receive.address = 0;  // what is left comes by the sender
   if (part.bytes == 0) return false;
   if (!read_peer(lane.pid, address, receive.memory, {&part, 1})) {
     if (errno != ESRCH) {  // a device's memory, for example, which only the sender itself can read
@@ -192,8 +227,11 @@ bool Endpoint::write_rts(Operation& send, Cell& cell) noexcept {
   send.rendezvous->state.store(Rendezvous::kRtsSent, std::memory_order_relaxed);
   send.moved = 0;
   send.left = {};
+  const SharedHeap::Place mine = send.out->same_process ? SharedHeap::Place{} : place_of(send.memory, send.memory.bytes);
+  const bool mappable = mine.heap.file >= 0;
+  if (mappable) send.rendezvous->from = mine;
   const Rts offer{send.memory.bytes, send.memory.layout ? 0 : reinterpret_cast<std::uint64_t>(send.memory.at), own->offset,
-                  reinterpret_cast<std::uint64_t>(&send)};
+                  reinterpret_cast<std::uint64_t>(&send), mappable};
   write_envelope(cell, send.remote_context, send.source, send.tag);
   std::memcpy(cell.payload, &offer, sizeof offer);
   rendezvous_sends_.push_back(send);
@@ -211,27 +249,37 @@ bool Endpoint::push(Operation& send) noexcept {
     end_rts(send);
     return true;
   }
-  LaneOut& lane = *send.out;
   // acquire: pairs with the store in pull().
   if (const std::uint64_t returned = r.returned.load(std::memory_order_acquire); returned != 0 && send.left.bytes == 0) [[unlikely]] {
     r.returned.store(0, std::memory_order_relaxed);  // there is one at most
     send.left = {returned - 1, std::min(most_of(r), r.wanted - (returned - 1))};
   }
-  const bool directly = !send.memory.layout && r.address != 0 && send.left.bytes == 0 && may_reach(lane.access, lane.pid, r.address);
-  const bool moved = directly ? push_part(send) : push_chunks(send);
+  const bool moved = push_next(send);
   // Nothing of the buffer is left to be read; the rendezvous is the receiver's until it frees it.
   if (send.moved == r.wanted) end_rts(send);
   return moved;
+}
+
+bool Endpoint::push_next(Operation& send) noexcept {
+  Rendezvous& r = *send.rendezvous;
+  LaneOut& lane = *send.out;
+  if (send.left.bytes > 0) return push_chunks(send);
+  if (r.mappable && !send.mapped.at) send.mapped = map_buffer(lane.heap, r.to);
+  if (send.mapped.at) return push_part(send);
+  if (r.reads) return false;
+  return !send.memory.layout && r.address != 0 && may_reach(lane.access, lane.pid, r.address) ? push_part(send) : push_chunks(send);
 }
 
 /// Writes the next part into the receiver's buffer.
 bool Endpoint::push_part(Operation& send) noexcept {
   Rendezvous& r = *send.rendezvous;
   LaneOut& lane = *send.out;
-  const Part part = take_part(r, r.wanted, part_of(r.wanted));
+  const Part part = take_part(r, r.wanted, most_of(r));
   if (part.bytes == 0) return false;
   delay();
-  if (!write_peer(lane.pid, r.address, send.memory.at, part)) {
+  if (send.mapped.at) {
+    pack(send.memory, part.begin, send.mapped.at + part.begin, part.bytes);
+  } else if (!write_peer(lane.pid, r.address, send.memory.at, part)) {
     lane.access = Access::forbidden;
     send.left = part;
     return true;
@@ -275,6 +323,7 @@ void Endpoint::end_rts(Operation& send) noexcept {
   rendezvous_sends_.remove(send);
   rendezvous_[send.order].held = false;
   send.rendezvous = nullptr;
+  send.mapped = {};
   end(send);
 }
 

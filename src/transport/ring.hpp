@@ -15,6 +15,7 @@
 
 #include "base/delay.hpp"
 #include "base/event_count.hpp"
+#include "base/shared_heap.hpp"
 
 namespace plait::transport {
 
@@ -55,6 +56,7 @@ struct Rts {
   std::uint64_t address;     ///< of the buffer in the sender's process; 0: it is not contiguous
   std::uint64_t rendezvous;  ///< offset
   std::uint64_t operation;   ///< the sender's, for a receiver in the same process
+  bool mappable;             ///< others can map the buffer: Rendezvous::from
 };
 
 /// Payload of Kind::kChunk; the envelope's source is the receive's slot.
@@ -98,7 +100,13 @@ struct alignas(64) Rendezvous {
   std::atomic<std::uint64_t> written;   ///< bytes that the sender has put there
   /// Where a part begins, plus one, that the receiver could not read: the sender puts it into chunks. 0: there is none.
   std::atomic<std::uint64_t> returned;
+  bool reads;     ///< the receiver has mapped the sender's buffer, and moves whatever the sender does not
+  bool mappable;  ///< the sender can map the receiver's buffer
+  /// Where the buffers lie that the other side can map, as Rts::mappable and the word above say.
+  alignas(64) SharedHeap::Place from;
+  SharedHeap::Place to;
 };
+static_assert(sizeof(Rendezvous) == 128);
 
 /// What others of the node see of an endpoint.
 struct alignas(64) EndpointMemory {

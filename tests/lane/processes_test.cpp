@@ -6,6 +6,7 @@
 
 #include <csignal>
 #include <functional>
+#include <span>
 #include <string>
 
 #include "party.hpp"
@@ -167,6 +168,107 @@ TEST(Processes, GappedPayloadsComeInChunks) {
         const Outcome o = side.party.finish(side.party.receive(0, 0, gapped.memory));
         side.check(o, gapped.packed(), i, bytes);
         side.require(gapped.gaps_untouched(), "gaps were written to");
+      }
+    }
+  });
+}
+
+/// A buffer as MPI_Alloc_mem gives it, or another one.
+class Buffer {
+ public:
+  Buffer(std::size_t bytes, bool mappable) : mappable_(mappable), own_(mappable ? 0 : bytes) {
+    bytes_ = mappable ? std::span(static_cast<std::byte*>(SharedHeap::get().take(bytes)), bytes) : std::span(own_);
+  }
+  ~Buffer() {
+    if (mappable_) static_cast<void>(SharedHeap::get().give(bytes_.data()));
+  }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  [[nodiscard]] Memory memory() const { return contiguous(bytes_); }
+  [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }
+
+ private:
+  bool mappable_;
+  Bytes own_;
+  std::span<std::byte> bytes_;
+};
+
+TEST(Processes, WhatOneSideCanMapIsCopiedOnce) {
+  expect_right([](Side& side) {
+    std::uint32_t number = 0;
+    for (const bool from : {false, true}) {
+      for (const bool to : {false, true}) {
+        for (const std::size_t bytes : {8193U, 32768U, 32769U, 100'000U, 3'000'000U}) {
+          for (int i = 0; i < 5; ++i) {
+            const bool in_block = bytes <= kEagerLimit && !from;
+            const Buffer buffer(bytes, side.me == 0 ? from : to);
+            if (side.me == 0) {
+              std::ranges::copy(payload(0, ++number, bytes), buffer.bytes().begin());
+              const std::uint64_t before = side.party.context->sent.through_chunks;
+              side.party.finish(side.party.send(side.there, static_cast<std::int32_t>(number), buffer.memory()));
+              side.require(in_block || !(from || to) || side.party.context->sent.through_chunks == before, "came in chunks");
+            } else {
+              const Outcome o = side.party.finish(side.party.receive(0, static_cast<std::int32_t>(++number), buffer.memory()));
+              side.check(o, Bytes(buffer.bytes().begin(), buffer.bytes().end()), number, bytes);
+            }
+          }
+        }
+      }
+    }
+  });
+}
+
+TEST(Processes, AGappedBufferAndAMappedOne) {
+  expect_right([](Side& side) {
+    constexpr std::size_t kBytes = Gapped::kPiece * 20'000;
+    const Gapped gapped(kBytes);
+    const Buffer buffer(kBytes, true);
+    for (std::uint32_t i = 0; i < 20; ++i) {
+      const Memory& memory = side.me == i % 2 ? gapped.memory : buffer.memory();
+      if (side.me == 0) {
+        unpack(payload(0, i, kBytes).data(), memory, 0, kBytes);
+        side.party.finish(side.party.send(side.there, 0, memory));
+        continue;
+      }
+      const Outcome o = side.party.finish(side.party.receive(0, 0, memory));
+      Bytes got(kBytes);
+      pack(memory, 0, got.data(), kBytes);
+      side.check(o, got, i, kBytes);
+      side.require(gapped.gaps_untouched(), "gaps were written to");
+    }
+  });
+}
+
+TEST(Processes, TheReceiverAloneCopiesWhatItHasMapped) {
+  expect_right([](Side& side) {
+    constexpr std::size_t kBytes = 1'000'000;
+    const Buffer buffer(kBytes, true);
+    if (side.me == 0) {
+      std::ranges::copy(payload(0, 1, kBytes), buffer.bytes().begin());
+      Operation& sent = side.party.send(side.there, 1, buffer.memory());
+      side.meet();  // asleep outside of plait until the other has it
+      side.party.finish(sent);
+    } else {
+      side.check(side.party.finish(side.party.receive(0, 1, buffer.memory())), payload(0, 1, kBytes), 1, kBytes);
+      side.require(std::ranges::equal(buffer.bytes(), payload(0, 1, kBytes)), "other bytes");
+      side.meet();
+    }
+  });
+}
+
+TEST(Processes, HeapsThatComeAndGoAreToldApart) {
+  expect_right([](Side& side) {
+    for (std::uint32_t i = 0; i < 12; ++i) {
+      const std::size_t bytes = SharedHeap::kKept + 100'000 * i;  // more than stays when it is given back
+      const Buffer buffer(bytes, true);
+      if (side.me == 0) {
+        std::ranges::copy(payload(0, i, 100'000), buffer.bytes().last(100'000).begin());
+        side.party.finish(side.party.send(side.there, 0, contiguous(buffer.bytes().last(100'000))));
+      } else {
+        const auto last = buffer.bytes().last(100'000);
+        const Outcome o = side.party.finish(side.party.receive(0, 0, contiguous(last)));
+        side.check(o, Bytes(last.begin(), last.end()), i, last.size());
       }
     }
   });
