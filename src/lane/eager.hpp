@@ -22,7 +22,7 @@ inline constexpr std::size_t kMediumMessage = 8192;
 
 /// Of so many bytes in a block, the piece that is filled and emptied at a time.
 [[nodiscard]] constexpr std::size_t piece_of(std::uint64_t bytes, bool past_caches = false) noexcept {
-  return bytes <= kMediumMessage ? 2048 : !past_caches || bytes <= 16384 ? 4096 : 16384;
+  return bytes <= kMediumMessage ? 2048 : !past_caches || bytes <= 16384 ? 8192 : 16384;
 }
 
 /// Does it fit into a cell? Such a message, if it is contiguous and need not be synchronous, needs no operation.
