@@ -9,9 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "common.hpp"
@@ -128,9 +126,7 @@ class Exchange {
 };
 
 void benchmark(const Job& job, const CollectiveOptions& o) {
-  const char* const carried = std::getenv("PLAIT_COMMUNICATORS");  // NOLINT(concurrency-mt-unsafe): nobody sets it
-  if (!carried || std::string_view(carried) != "all")
-    throw Error("plait carries no collective calls here; run with PLAIT_COMMUNICATORS=all");
+  need_carrying();
   o.check_sizes();
   for (const std::string& c : o.calls) {
     if (std::ranges::find(kNames, c) == kNames.end())

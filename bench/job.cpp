@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <fstream>
+#include <string_view>
 
 namespace plait::bench {
 
@@ -49,6 +51,11 @@ std::int64_t Job::sum(std::int64_t value) {
   std::int64_t all = 0;
   PMPI_Allreduce(&value, &all, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
   return all;
+}
+
+void need_carrying() {
+  const char* const carried = std::getenv("PLAIT_COMMUNICATORS");  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  if (!carried || std::string_view(carried) != "all") throw Error("plait carries nothing here; run with PLAIT_COMMUNICATORS=all");
 }
 
 void insist(std::int64_t wrong, const std::string& side) {

@@ -36,6 +36,9 @@ struct Job {
   [[nodiscard]] static std::int64_t sum(std::int64_t value);
 };
 
+/// Throws where plait does not carry ordinary communicators.
+void need_carrying();
+
 /// All processes learn whether a message had wrong contents. Collective.
 void insist(std::int64_t wrong, const std::string& side);
 

@@ -4,7 +4,7 @@
 // MPI_Irecv and MPI_Waitall:
 //
 //   mpi             the MPI without libplait, on MPI_COMM_WORLD
-//   plait-ordinary  the same called through libplait, which hands it on
+//   plait-ordinary  the same called through libplait, which hands it on, or carries it with PLAIT_COMMUNICATORS=all
 //   plait-stream    a stream's communicator
 //
 // and beside them, where the processes share a node, what the machine can do:

@@ -5,7 +5,7 @@
 //
 //   mpi-single        the MPI without libplait; all threads use MPI_COMM_WORLD, told apart by tags
 //   mpi-per-thread    the MPI without libplait; a duplicate of MPI_COMM_WORLD for each thread
-//   plait-single      as mpi-single, called through libplait, which hands it on
+//   plait-single      as mpi-single, called through libplait, which hands it on, or carries it with PLAIT_COMMUNICATORS=all
 //   plait-per-thread  as mpi-per-thread, called through libplait
 //   mpi-hints         the MPI without libplait; all threads on one duplicate, for which the program promises not to use wildcards
 //   plait-hints       as mpi-hints, called through libplait

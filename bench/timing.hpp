@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <ctime>
 #include <vector>
 
@@ -12,6 +13,12 @@ inline double seconds() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+/// Keeps a core busy with so many thousands of steps, out of memory's and everybody's way.
+inline void compute(std::int64_t thousands) {
+  volatile double x = 1;
+  for (std::int64_t i = 0; i < 1000 * thousands; ++i) x = x * 1.0000001 + 1e-9;
 }
 
 /// Median, least and most of a sample that is not empty.

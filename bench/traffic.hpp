@@ -23,15 +23,17 @@ struct Native {
   static constexpr auto* isend = PMPI_Isend;
   static constexpr auto* irecv = PMPI_Irecv;
   static constexpr auto* waitall = PMPI_Waitall;
+  static constexpr auto* test = PMPI_Test;
 };
 
-/// What a program gets by these names: libplait's functions, which hand ordinary communicators on to the MPI.
+/// What a program gets by these names: libplait's functions, which hand ordinary communicators on to the MPI or carry them.
 struct Interposed {
   static constexpr auto* send = MPI_Send;
   static constexpr auto* recv = MPI_Recv;
   static constexpr auto* isend = MPI_Isend;
   static constexpr auto* irecv = MPI_Irecv;
   static constexpr auto* waitall = MPI_Waitall;
+  static constexpr auto* test = MPI_Test;
 };
 
 /// Duplicates of MPI_COMM_WORLD, made by libplait and the same for both ways of calling, or communicators of a stream each.

@@ -185,9 +185,9 @@ def hosts(request):
     return request.param
 
 
-def program(name, *options, processes=2, threads=1, hosts=1):
+def program(name, *options, processes=2, threads=1, hosts=1, **more):
     words = [str(MPI.build / "bin" / f"bench-{name}"), *map(str, options)]
-    return launch.run(MPI, words, processes, threads, hosts=hosts, timeout=120, capture=True, show_stacks=True)
+    return launch.run(MPI, words, processes, threads, hosts=hosts, timeout=120, capture=True, show_stacks=True, **more)
 
 
 def report(path, *words, **job):
@@ -246,6 +246,21 @@ def test_partitioned_messages_with_a_late_thread(tmp_path):
     assert sorted(p["side"] for p in found["points"] if p["quantity"] == "after_the_last") == ["one-part", "plait-partitioned"]
 
 
+@pytest.mark.parametrize("processes", [1, 3, 8])
+def test_neighbours_are_of_the_mpi_alone_or_carried(tmp_path, processes):
+    """1 x 1, 3 x 1, 8 x 1: contents are compared by the program itself"""
+    carried = {"env": {"PLAIT_COMMUNICATORS": "all", "PLAIT_REPORT": "1"}, "preload": True}
+    for side, more in (("mpi", {"env": {"PLAIT_REPORT": "1"}}), ("carried", carried)):
+        words = ["--sizes", "8,65536", *SHORT, "-o", tmp_path / f"{side}.json"]
+        done = program("neighbours", *words, processes=processes, **more)
+        assert done.returncode == 0, done.stdout + done.stderr
+        points = json.loads((tmp_path / f"{side}.json").read_text())["points"]
+        assert {p["side"] for p in points} == {side} and {p["quantity"] for p in points} == {"start_up", "exchange", "memory"}
+        assert all(min(p["samples"]) > 0 for p in points)
+        # Only libplait says this at the end.
+        assert ("messages of" in done.stderr) == (side == "carried"), done.stderr
+
+
 @pytest.mark.parametrize(("name", "processes", "threads"), [("halo", 3, 3), ("alltoall", 3, 3), ("gather", 3, 2), ("reduce", 3, 3)])
 def test_odd_numbers_of_processes_and_threads(tmp_path, name, processes, threads):
     """3 x 3, 3 x 2: contents are compared by the programs themselves"""
@@ -274,6 +289,10 @@ def test_only_the_sides_asked_for(tmp_path):
         ("orthogonal", ["--nodes", "3"], 2, "2 processes cannot be split evenly into 3 nodes"),
         ("latency", ["-o", "/proc/none/x.json"], 2, "/proc/none/x.json cannot be written"),
         ("msgrate", ["superfluous"], 2, "superfluous"),
+        ("collectives", [], 2, "run with PLAIT_COMMUNICATORS=all"),
+        ("polling", [], 2, "run with PLAIT_COMMUNICATORS=all"),
+        ("polling", [], 3, "needs an even number of processes, has 3"),
+        ("neighbours", ["--sizes", "12"], 2, "--sizes: 12 is no multiple of 8"),
     ],
 )
 def test_wrong_use_is_one_clear_line(name, options, processes, text):
