@@ -9,6 +9,7 @@ import sys
 import time
 from datetime import datetime
 from pathlib import Path
+from statistics import median
 
 from rich import box
 from rich.console import Console
@@ -138,20 +139,21 @@ class Run:
         began = datetime.now().astimezone()
         load = os.getloadavg()[0]
         if shape.hosts > 1 and self.no_nodes:
+            self.console.print(f"{job.key}: skipped, {self.no_nodes}", highlight=False, soft_wrap=True)
             self._write(job, began, load, {"skipped": {f"{shape.hosts} nodes": self.no_nodes}})
             return
         with leftovers.scratch() as scratch:
             written = scratch / "report.json"
-            words = [str(self.mpi.build / "bin" / _program(job)), *job.arguments, "--json" if job.benchmark.program else "-o", str(written)]
+            words = [str(self.mpi.build / "bin" / _program(job)), *job.arguments, "--json" if job.benchmark.is_lbm else "-o", str(written)]
             words = [str(ROOT / word) if word.startswith("decks/") else word for word in words]
-            options = {"hosts": shape.hosts, "env": job.benchmark.environment, "timeout": LONGEST, "capture": True}
+            options = {"hosts": shape.hosts, "env": job.environment, "preload": job.preloads, "timeout": LONGEST, "capture": True}
             ended = launch.run(self.mpi, words, shape.processes, shape.threads, **options)
             report = json.loads(written.read_text()) if ended.returncode == 0 and written.exists() else None
         if report is None:
             said = ended.stderr.strip().splitlines() or [f"ended with status {ended.returncode}"]
             self.failed.append(f"{job.key}: {said[0]}")
             return
-        self._write(job, began, load, _of_lbm(job, report, self.cores) if job.benchmark.program else report)
+        self._write(job, began, load, _of_lbm(job, report, self.cores) if job.benchmark.is_lbm else report)
 
     def _write(self, job: Job, began: datetime, load: float, report: dict) -> None:
         shape = job.shape
@@ -164,7 +166,8 @@ class Run:
         points = [{**common, **point, "threads": point["at"].get("threads", shape.threads)} for point in report.pop("points", [])]
         skipped, version = report.pop("skipped", {}), report.pop("mpi", self.mpi.version)
         hosts = ["--hosts", str(shape.hosts)] if shape.hosts > 1 else []
-        settings = [word for name, value in job.benchmark.environment.items() for word in ("--env", f"{name}={value}")]
+        settings = [word for name, value in job.environment.items() for word in ("--env", f"{name}={value}")]
+        settings += ["--preload"] if job.preloads else []
         words = [
             *("./plait", "--mpi", self.mpi.name, "run", "-n", str(shape.processes), "-t", str(shape.threads)),
             *(*hosts, *settings, _program(job), *job.arguments),
@@ -195,11 +198,15 @@ def _rest(report: dict) -> dict:
 
 def _of_lbm(job: Job, report: dict, cores: int) -> dict:
     """plait-lbm's report as points: the halo's and the step's time."""
-    side, at = job.shape.model, {"lattice": job.size}
-    samples = report.pop("samples")
+    side, at = job.shape.side or job.shape.model, {"lattice": job.size}
+    samples, pairs = report.pop("samples"), job.benchmark.steps // 2  # plait-lbm's own samples are of two steps
     points = [
         # A model without messages has no halo: a sample of 0 has no place on a logarithmic axis.
-        {"quantity": quantity, "unit": "s", "side": side, "at": at, "samples": [1e-3 * v for v in samples[key] if v > 0]}
+        {"quantity": quantity, "unit": "s", "side": side, "at": at, "samples": [1e-3 * v for v in _medians(samples[key], pairs) if v > 0]}
         for quantity, key in (("halo", "halo_ms"), ("step", "step_ms"))
     ]
     return {**report, "points": [point for point in points if point["samples"]]}
+
+
+def _medians(samples: list[float], each: int) -> list[float]:
+    return [median(samples[k : k + each]) for k in range(0, len(samples), each)]

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from plait import plan
 from plait.error import PlaitError
 from plait.guess import did_you_mean
+
+# What plait carries, and where the sides are jobs of their own: the MPI without libplait, and an unchanged program that it carries.
+COMMUNICATORS, ALONE, CARRIED = "PLAIT_COMMUNICATORS", "mpi", "carried"
+LBM = "plait-lbm"
 
 
 class BenchError(PlaitError):
@@ -33,6 +37,7 @@ class Shape:
     threads: int
     hosts: int = 1
     model: str = ""  # of plait-lbm
+    side: str = ""  # ALONE or CARRIED, where these are jobs of their own
 
     @property
     def busy(self) -> int:
@@ -54,9 +59,17 @@ class Job:
     def key(self) -> str:
         """The name of its file, without the ending."""
         shape = self.shape
-        words = [self.benchmark.name, shape.model, f"{shape.processes}x{shape.threads}", f"h{shape.hosts}"]
+        words = [self.benchmark.name, shape.model, shape.side, f"{shape.processes}x{shape.threads}", f"h{shape.hosts}"]
         words += [str(self.size)] if self.size else []
         return "-".join(filter(None, [*words, f"turn{self.turn}"]))
+
+    @property
+    def preloads(self) -> bool:
+        return self.shape.side == CARRIED
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {COMMUNICATORS: "all" if self.preloads else "none"} if self.shape.side else self.benchmark.environment
 
 
 @dataclass(frozen=True)
@@ -74,7 +87,8 @@ class Benchmark:
     sides: int = 6
     processes: tuple[int, int] = (2, 1 << 20)  # least, most
     even: bool = False
-    program: str = ""
+    program: str = ""  # without: bench- and the name
+    steps: int = 2  # of plait-lbm in a sample, of which it has two at least
     extra: Callable[[Shape], list[str]] = field(default=lambda shape: ["-t", str(shape.threads)])
     also: Callable[[Shape], list[Shape]] = lambda shape: []  # shapes that this one is compared with
     environment: dict[str, str] = field(default_factory=dict)
@@ -88,16 +102,21 @@ class Benchmark:
         seconds = choice.seconds or self.seconds
         rounds = choice.repetitions or (7 if choice.quick else 9)
         turns = min(rounds, self.turns, 2 if choice.quick else self.turns)
-        return [job for turn in range(1, turns + 1) for shape in shapes for job in self._of_shape(shape, sizes, turn, rounds, seconds)]
+        found = [job for turn in range(1, turns + 1) for shape in shapes for job in self._of_shape(shape, sizes, turn, rounds, seconds)]
+        return sorted(found, key=lambda job: (job.turn, job.size))  # jobs that are compared follow upon each other
+
+    @property
+    def is_lbm(self) -> bool:
+        return self.program == LBM
 
     @property
     def least_size(self) -> int:
         return {"bytes": self.multiple_of if self.multiple_of > 1 else 0, "sites along a side": 8}.get(self.size_means, 1)
 
     def _of_shape(self, shape: Shape, sizes: tuple[int, ...], turn: int, rounds: int, seconds: float) -> Iterable[Job]:
-        if self.program == "plait-lbm":
+        if self.is_lbm:
             for size in sizes:
-                steps = 2 * rounds + 2
+                steps = self.steps * rounds + 2
                 arguments = (
                     "decks/box.toml",
                     "--model",
@@ -110,7 +129,7 @@ class Benchmark:
                     "--no-limit",
                     "--quiet",
                 )
-                yield Job(self, shape, arguments, turn, 1.5 + steps * size**3 * 1.5e-7 * (1 + shape.hosts), size)
+                yield Job(self, shape, arguments, turn, 1.5 + steps * size**3 * 1.5e-8 * (1 + shape.hosts), size)
             return
         sized = ["--sizes", ",".join(map(str, sizes))] if self.sizes else []
         arguments = (*self.extra(shape), *sized, "--rounds", str(rounds), "--time", f"{seconds:g}")
@@ -126,7 +145,7 @@ class Benchmark:
             for processes in choice.processes or (shape.processes,):
                 for threads in (1,) if shape.model == "pure-mpi" else choice.threads or (shape.threads,):
                     for hosts in choice.hosts or (shape.hosts,):
-                        one = Shape(processes, threads, hosts, shape.model)
+                        one = replace(shape, processes=processes, threads=threads, hosts=hosts)
                         chosen += [one, *self.also(one)]
         chosen = list(dict.fromkeys(chosen))
         for shape in chosen:
@@ -183,6 +202,10 @@ def _as_processes(shape: Shape) -> list[Shape]:
     return [Shape(shape.busy, 1, shape.hosts)]
 
 
+def _preloaded(shape: Shape) -> list[Shape]:
+    return [replace(shape, side=CARRIED)]
+
+
 def _models(cores: int, _: bool) -> list[Shape]:
     return [Shape(row.processes, row.threads, 1, row.model) for row in plan.shapes(cores)]
 
@@ -195,6 +218,10 @@ def _scaling(cores: int, quick: bool) -> list[Shape]:
         for hosts in (1, 2, 4)
         for shape in (Shape(each * hosts, 1, hosts, "pure-mpi"), *(Shape(hosts, each, hosts, model) for model in models))
     ]
+
+
+def _only(*sides: str) -> list[str]:
+    return [word for side in sides for word in ("--only", side)]
 
 
 SIZES, QUICK_SIZES = (8, 64, 512, 4096, 16384, 65536, 262144, 1048576), (8, 1024, 16384, 262144)
@@ -234,7 +261,7 @@ ALL = (
         "latency",
         "latency and bandwidth between two processes, beside the machine's limits",
         "messages",
-        (8, 64, 512, 4096, 32768, 262144, 1048576, 4194304),
+        (8, 64, 512, 4096, 32768, 262144, 1048576, 4194304, 16777216),
         (8, 1024, 65536, 1048576),
         lambda cores, quick: [Shape(2, 1)] if quick else [Shape(2, 1), Shape(2, 1, 2)],
         processes=(2, 2),
@@ -250,6 +277,18 @@ ALL = (
         lambda cores, quick: [Shape(2, t) for t in ([2] if quick else _doubling(max(2, cores)))],
         processes=(2, 2),
         sides=5,
+    ),
+    Benchmark(
+        "partitioned-heap",
+        "the same from and to malloc's memory",
+        "messages",
+        tuple(1024 << k for k in range(0, 15, 2)),
+        (1024, 16384, 262144),
+        lambda cores, quick: [Shape(2, t) for t in ([2] if quick else [1, 2])],
+        processes=(2, 2),
+        sides=5,
+        program="bench-partitioned",
+        extra=lambda shape: ["-t", str(shape.threads), "--heap"],
     ),
     Benchmark(
         "threadcomm",
@@ -272,7 +311,93 @@ ALL = (
         lambda cores, quick: [Shape(2, 1), Shape(4 * cores, 1)],
         sides=12,
         extra=lambda shape: [],
-        environment={"PLAIT_COMMUNICATORS": "all"},
+        environment={COMMUNICATORS: "all"},
+    ),
+    Benchmark(
+        "carried-rate",
+        "messages a second of unchanged programs, by number of threads: the MPI's own, and carried by plait",
+        "unchanged",
+        (8,),
+        (8,),
+        lambda cores, quick: [*_by_threads(cores, quick), *([Shape(2, 1, 2)] if quick else [])],
+        processes=(2, 2),
+        multiple_of=1,
+        seconds=0.03,
+        sides=7,
+        program="bench-msgrate",
+        extra=lambda shape: ["-t", str(shape.threads), *_only("mpi", "plait-single", "plait-per-thread", "plait-hints", "raw-ring")],
+        environment={COMMUNICATORS: "all"},
+    ),
+    Benchmark(
+        "carried-latency",
+        "latency and bandwidth of unchanged programs: the MPI's own, and carried by plait",
+        "unchanged",
+        (8, 64, 512, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216),
+        (8, 1024, 65536, 1048576),
+        lambda cores, quick: [Shape(2, 1), Shape(2, 1, 2)],
+        processes=(2, 2),
+        multiple_of=1,
+        sides=5,
+        program="bench-latency",
+        extra=lambda shape: _only("mpi", "plait-ordinary", "hand-over", "memcpy"),
+        environment={COMMUNICATORS: "all"},
+    ),
+    Benchmark(
+        "none",
+        "messages a second of a program that plait carries nothing for: past libplait, and through it",
+        "unchanged",
+        (8,),
+        (8,),
+        lambda cores, quick: [Shape(2, 1), Shape(2, 2)],
+        processes=(2, 2),
+        multiple_of=1,
+        seconds=0.05,
+        sides=4,
+        program="bench-msgrate",
+        extra=lambda shape: ["-t", str(shape.threads), *_only("single", "per-thread")],
+        environment={COMMUNICATORS: "none"},
+    ),
+    Benchmark(
+        "carried-halo",
+        "plait-lbm in pure MPI: time of the halo exchange, with plait preloaded and without",
+        "unchanged",
+        (32, 64, 128),
+        (24, 48),
+        lambda cores, quick: [Shape(max(2, cores), 1, 1, "pure-mpi", ALONE)],
+        size_means="sites along a side",
+        multiple_of=1,
+        processes=(1, 1 << 20),
+        program=LBM,
+        also=_preloaded,
+        # A program has sent some dozens of messages before memory of plait's that they go through is there.
+        steps=40,
+        turns=3,
+    ),
+    Benchmark(
+        "polling",
+        "what a process that computes loses while another polls by MPI_Test: the MPI's own, and carried by plait",
+        "unchanged",
+        (),
+        (),
+        lambda cores, quick: [Shape(2, 1), Shape(2 * cores, 1)],
+        seconds=0.05,
+        sides=3,
+        even=True,
+        extra=lambda shape: [],
+        environment={COMMUNICATORS: "all"},
+    ),
+    Benchmark(
+        "neighbours",
+        "start-up, memory and messages of many processes that have six neighbours each, with plait preloaded and without",
+        "unchanged",
+        (8, 4096, 65536),
+        (8,),
+        lambda cores, quick: [Shape(min(16 if quick else 64, plan.MOST_THREADS_A_CORE * cores), 1, side=ALONE)],
+        processes=(1, 1 << 20),
+        sides=1,
+        extra=lambda shape: [],
+        also=_preloaded,
+        turns=3,
     ),
     Benchmark(
         "passive",
@@ -331,7 +456,7 @@ ALL = (
         size_means="sites along a side",
         multiple_of=1,
         processes=(1, 1 << 20),
-        program="plait-lbm",
+        program=LBM,
         turns=3,
     ),
     Benchmark(
@@ -344,7 +469,7 @@ ALL = (
         size_means="sites along a side",
         multiple_of=1,
         processes=(1, 1 << 20),
-        program="plait-lbm",
+        program=LBM,
         turns=3,
     ),
 )

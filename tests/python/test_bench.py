@@ -5,6 +5,8 @@ What they measure is not looked at. Each test says its processes x threads.
 
 import io
 import json
+from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from plait import bench as module
@@ -18,23 +20,22 @@ SHORT = ["--rounds", "2", "--time", "0.0001"]
 APART = "the processes share no memory"
 PLAIN = {"masteronly", "funneled", "multiple"}
 ALL_MODES = PLAIN | {"streams", "partitioned", "threadcomm"}
+RATES = {"mpi-single", "mpi-per-thread", "mpi-hints", "plait-single", "plait-per-thread", "plait-hints", "raw-ring"}
+LATENCIES = {"mpi", "plait-ordinary", "hand-over", "memcpy", "memcpy-shared"}
+PARTITIONED = {"masteronly", "multiple", "mpi-partitioned", "plait-partitioned", "fill"}
+ALONE_AND_CARRIED = {catalogue.ALONE, catalogue.CARRIED}
 SIDES = {
     **dict.fromkeys(("pingpong", "pingping", "multipingpong", "multipingping", "halo"), ALL_MODES),
     **dict.fromkeys(("barrier", "reduce", "allreduce", "bcast", "scatter", "gather", "alltoall"), PLAIN | {"threadcomm"}),
-    "msgrate": {
-        "mpi-single",
-        "mpi-per-thread",
-        "mpi-hints",
-        "plait-single",
-        "plait-per-thread",
-        "plait-hints",
-        "plait-streams",
-        "raw-ring",
-    },
-    "latency": {"mpi", "plait-ordinary", "plait-stream", "hand-over", "memcpy", "memcpy-shared"},
-    "partitioned": {"masteronly", "multiple", "mpi-partitioned", "plait-partitioned", "fill"},
+    "msgrate": RATES | {"plait-streams"},
+    "latency": LATENCIES | {"plait-stream"},
+    **dict.fromkeys(("partitioned", "partitioned-heap"), PARTITIONED),
     "threadcomm": {"threads", "processes", "hand-over", "memcpy"},
-    "collectives": {"mpi", "carried"},
+    **dict.fromkeys(("collectives", "carried-halo", "neighbours"), ALONE_AND_CARRIED),
+    "carried-rate": RATES,
+    "carried-latency": LATENCIES,
+    "none": {"mpi-single", "mpi-per-thread", "plait-single", "plait-per-thread"},
+    "polling": {"asleep", "mpi", "carried"},
     "passive": {"alone", "progress-thread"},
     "orthogonal": {"masteronly", "pure-mpi"},
     "saturation": {"multiple", "streams"},
@@ -133,6 +134,41 @@ def test_a_job_that_fails_is_one_line_and_the_others_run(tmp_path, monkeypatch, 
     status, _ = run_bench(tmp_path, "forkjoin", threads=(1, 2), repetitions=1, seconds=1e-4)
     assert status == 1 and "forkjoin-1x1-h1-turn1: something broke" in capsys.readouterr().err
     assert len(store.load(tmp_path)) == 1
+
+
+def test_each_side_of_unchanged_programs_gets_what_it_is_measured_with(tmp_path, monkeypatch):
+    """No job is run."""
+    started = []
+
+    def note(mpi, words, processes, threads, **options):
+        started.append((Path(words[0]).name, options["env"][catalogue.COMMUNICATORS], options["preload"]))
+        return launch.CompletedRun(3)
+
+    monkeypatch.setattr(module.launch, "run", note)
+    run_bench(tmp_path, "unchanged", quick=True, repetitions=2, hosts=(1,))
+    for program in ("plait-lbm", "bench-neighbours"):
+        in_turn = [s[1:] for s in started if s[0] == program]
+        assert set(in_turn) == {("none", False), ("all", True)} and all(a != b for a, b in pairwise(in_turn))
+    assert {s[1:] for s in started if s[0] == "bench-msgrate"} == {("all", False), ("none", False)}
+    for program in ("bench-latency", "bench-collectives", "bench-polling"):
+        assert {s[1:] for s in started if s[0] == program} == {("all", False)}
+
+
+def test_samples_of_a_halo_are_medians_of_many_steps(tmp_path):
+    """2 x 1"""
+    assert module._medians([5, 1, 2, 9, 8, 7, 3], 3) == [2, 8, 3]
+    assert run_bench(tmp_path, "carried-halo", quick=True, sizes=(16,), repetitions=3)[0] == 0
+    found = store.load(tmp_path)
+    assert [m["settings"]["steps"] for m in found] == 4 * [122]
+    assert {len(p["samples"]) for m in found for p in m["points"]} == {3}
+
+
+def test_nodes_that_are_not_allowed_are_skipped_with_a_reason(tmp_path, monkeypatch):
+    """No job is run."""
+    monkeypatch.setattr(module.launch, "why_no_nodes", lambda mpi: "they are not allowed here")
+    status, said = run_bench(tmp_path, "carried-latency", quick=True, hosts=(2,))
+    assert status == 0 and "carried-latency-2x1-h2-turn1: skipped, they are not allowed here" in said
+    assert [m["skipped"] for m in store.load(tmp_path)] == [{"2 nodes": "they are not allowed here"}]
 
 
 @pytest.mark.parametrize(

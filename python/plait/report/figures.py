@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from plait import catalogue
 from plait.report.curves import Curve, Data, Figure, Point, curves, human, shapes
 
 US, GB = 1e6, 1e-9
+# Benchmarks of one program: what the figures of each say more.
+RATES = {
+    "msgrate": ("", "mpi: the MPI alone; plait: through libplait"),
+    "carried-rate": (", unchanged programs", "mpi: the MPI alone; plait: the same calls carried, with PLAIT_COMMUNICATORS=all"),
+    "none": (", nothing carried", "mpi: past libplait; plait: through it, with PLAIT_COMMUNICATORS=none"),
+}
+LATENCIES = {
+    "latency": ("", ""),
+    "carried-latency": (
+        ", unchanged programs",
+        " mpi: the MPI alone; plait-ordinary: the same carried, with PLAIT_COMMUNICATORS=all.",
+    ),
+}
+HALOS = {
+    "lbm-halo": ("", "by model and processes × threads. One process has only its threads to exchange with."),
+    "carried-halo": (" in pure MPI", "without libplait (mpi), and with it preloaded and PLAIT_COMMUNICATORS=all (carried)."),
+}
+PARTITIONED = {"partitioned": "", "partitioned-heap": ", in malloc's memory"}
 TITLES = {
     "pingpong": "Ping-pong",
     "pingping": "Ping-ping",
@@ -79,61 +97,59 @@ def mixed(data: Data) -> Iterator[Figure]:
 
 
 def rates(data: Data) -> Iterator[Figure]:
-    points = data.of("msgrate")
-    for size in sorted({p.x("bytes") for p in points}):
-        for nodes in sorted({p.shape.nodes for p in points}):
+    for benchmark, (what, sides) in RATES.items():
+        points = data.of(benchmark)
+        for size, nodes in sorted({(p.x("bytes"), p.shape.nodes) for p in points}):
             chosen = [p for p in points if p.x("bytes") == size and p.shape.nodes == nodes]
             found: dict[str, Curve] = {}
             for p in sorted(chosen, key=lambda p: p.shape.threads):
                 found.setdefault(p.side, Curve(p.side)).add(p.shape.threads, p.stat.scaled(1e-6))
-            if chosen:
-                yield Figure(
-                    f"msgrate/{size}/{nodes}",
-                    f"Message rate of {human(size)} by threads{_between(nodes)}",
-                    "Windows of 64 messages from each thread of one process to its partner in another. mpi: the MPI alone; plait: through"
-                    " libplait; raw-ring: numbers through rings in shared memory, which nothing can beat.",
-                    "threads in each of 2 processes",
-                    "million messages a second",
-                    found,
-                    oversubscribed=any(p.oversubscribed for p in chosen),
-                    lower_is_better=False,
-                )
-
-
-def latency(data: Data) -> Iterator[Figure]:
-    for shape in shapes(data.of("latency")):
-        trips = [p for p in data.of("latency", "half_round_trip") if p.shape == shape]
-        yield Figure(
-            f"latency/{shape}",
-            f"Latency between 2 processes{_between(shape.nodes)}",
-            "Half a round trip. hand-over: a cache line from core to core; memcpy: one core copies as many bytes.",
-            "bytes",
-            "half a round trip (µs)",
-            curves((p for p in trips if p.x("bytes") > 0), "bytes", US),
-            bytes=True,
-            oversubscribed=any(p.oversubscribed for p in trips),
-        )
-        windows = [p for p in data.of("latency", "windows") if p.shape == shape]
-        if windows:
             yield Figure(
-                f"latency/bandwidth/{shape}",
-                f"Bandwidth between 2 processes{_between(shape.nodes)}",
-                "Windows of up to 16 messages, each window answered.",
-                "bytes",
-                "bandwidth (GB/s)",
-                _bandwidth(windows),
+                f"{benchmark}/{size}/{nodes}",
+                f"Message rate of {human(size)} by threads{what}{_between(nodes)}",
+                f"Windows of 64 messages from each thread of one process to its partner in another. {sides}; raw-ring: numbers through"
+                " rings in shared memory, which nothing can beat.",
+                "threads in each of 2 processes",
+                "million messages a second",
+                found,
+                oversubscribed=any(p.oversubscribed for p in chosen),
                 lower_is_better=False,
-                bytes=True,
-                oversubscribed=any(p.oversubscribed for p in windows),
             )
 
 
+def latency(data: Data) -> Iterator[Figure]:
+    for benchmark, (what, sides) in LATENCIES.items():
+        for shape in shapes(data.of(benchmark)):
+            trips, windows = ([p for p in data.of(benchmark, q) if p.shape == shape] for q in ("half_round_trip", "windows"))
+            common = {"bytes": True, "oversubscribed": any(p.oversubscribed for p in trips)}
+            yield Figure(
+                f"{benchmark}/{shape}",
+                f"Latency between 2 processes{what}{_between(shape.nodes)}",
+                f"Half a round trip.{sides} hand-over: a cache line from core to core; memcpy: one core copies as many bytes.",
+                "bytes",
+                "half a round trip (µs)",
+                curves((p for p in trips if p.x("bytes") > 0), "bytes", US),
+                **common,
+            )
+            if windows:
+                yield Figure(
+                    f"{benchmark}/bandwidth/{shape}",
+                    f"Bandwidth between 2 processes{what}{_between(shape.nodes)}",
+                    "Windows of up to 16 messages, each window answered.",
+                    "bytes",
+                    "bandwidth (GB/s)",
+                    _bandwidth(windows),
+                    lower_is_better=False,
+                    **common,
+                )
+
+
 def partitioned(data: Data) -> Iterator[Figure]:
-    for shape in shapes(data.of("partitioned")):
-        points = [p for p in data.of("partitioned") if p.shape == shape]
+    for benchmark, shape in [(b, shape) for b in PARTITIONED for shape in shapes(data.of(b))]:
+        points = [p for p in data.of(benchmark) if p.shape == shape]
         yield Figure(
-            f"partitioned/{shape}",
-            f"One message filled by several threads: {shape}",
+            f"{benchmark}/{shape}",
+            f"One message filled by several threads: {shape}{PARTITIONED[benchmark]}",
             "Threads fill their parts, then the whole moves. masteronly and multiple by the MPI's sends, mpi-partitioned by its"
             " partitioned calls, plait-partitioned by plait's; fill: filling alone, without a message.",
             "bytes of the message",
@@ -208,6 +224,58 @@ def unchanged(data: Data) -> Iterator[Figure]:
                 bars=call == "barrier",
                 oversubscribed=any(p.oversubscribed for p in points),
             )
+    yield from _polling(data)
+    yield from _neighbours(data)
+
+
+def _polling(data: Data) -> Iterator[Figure]:
+    for shape in shapes(data.of("polling")):
+        points = [p for p in data.of("polling") if p.shape == shape]
+        yield Figure(
+            f"polling/{shape}",
+            f"What a process that polls costs another: {shape}",
+            "Half of the processes compute, each beside one that waits for it: asleep, or by MPI_Test, past libplait (mpi) or carried.",
+            "",
+            "time of 1,000 steps (µs)",
+            _bars(points, US),
+            bars=True,
+            oversubscribed=points[0].oversubscribed,
+        )
+
+
+def _neighbours(data: Data) -> Iterator[Figure]:
+    caption = "An unchanged program; mpi: alone; carried: preloaded, with PLAIT_COMMUNICATORS=all."
+    for shape in shapes(data.of("neighbours")):
+        points = [p for p in data.of("neighbours") if p.shape == shape]
+        crowded = any(p.oversubscribed for p in points)
+        for quantity, what, unit, factor in (
+            ("start_up", "Start-up", "from the first process's start until all have met (ms)", 1e3),
+            ("memory", "Memory of each", "resident memory, what is shared divided by its users (MB)", 1 / (1 << 20)),
+        ):
+            yield Figure(
+                f"neighbours/{quantity}/{shape}",
+                f"{what} of {shape.processes} processes",
+                caption,
+                "",
+                unit,
+                _bars((p for p in points if p.quantity == quantity), factor),
+                bars=True,
+                oversubscribed=crowded,
+            )
+        yield Figure(
+            f"neighbours/exchange/{shape}",
+            f"Exchange with six neighbours: {shape.processes} processes",
+            caption,
+            "bytes of each message",
+            "time (µs)",
+            curves((p for p in points if p.quantity == "exchange"), "bytes", US),
+            bytes=True,
+            oversubscribed=crowded,
+        )
+
+
+def _bars(points: Iterable[Point], factor: float) -> dict[str, Curve]:
+    return {p.side: Curve(p.side, {0: p.stat.scaled(factor)}) for p in points}
 
 
 def passive(data: Data) -> Iterator[Figure]:
@@ -279,17 +347,18 @@ def forkjoin(data: Data) -> Iterator[Figure]:
 
 
 def halo(data: Data) -> Iterator[Figure]:
-    points = data.of("lbm-halo", "halo")
-    if points:
-        yield Figure(
-            "lbm-halo/halo",
-            "plait-lbm: time of the halo exchange by lattice size",
-            "An empty box, by model and processes × threads. One process has only its threads to exchange with.",
-            "sites along a side",
-            "halo exchange of a step (ms)",
-            curves(points, "lattice", 1e3, lambda p: f"{p.side} {p.shape}"),
-            oversubscribed=any(p.oversubscribed for p in points),
-        )
+    for benchmark, (where, caption) in HALOS.items():
+        points = data.of(benchmark, "halo")
+        if points:
+            yield Figure(
+                f"{benchmark}/halo",
+                f"plait-lbm{where}: time of the halo exchange by lattice size",
+                f"An empty box, {caption}",
+                "sites along a side",
+                "halo exchange of a step (ms)",
+                curves(points, "lattice", 1e3, lambda p: f"{p.side} {p.shape}"),
+                oversubscribed=any(p.oversubscribed for p in points),
+            )
 
 
 def scaling(data: Data) -> Iterator[Figure]:
