@@ -180,3 +180,16 @@ def human(size: float) -> str:
         if size >= 1 << power:
             return f"{size / (1 << power):g} {unit}"
     return f"{size:g} B"
+
+
+def us(stat: Stat) -> str:
+    value = 1e6 * stat.median
+    return f"{value / 1000:.3g} ms" if value >= 1000 else f"{value:.3g} µs"
+
+
+def ratio(value: float) -> str:
+    return f"{value:.2g} ×" if value < 10 else f"{value:.0f} ×"
+
+
+def count(n: int, what: str) -> str:
+    return f"{n} {what}{'s' if n != 1 else ''}"

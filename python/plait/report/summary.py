@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from math import exp, log
 
 from plait import catalogue
-from plait.report.curves import Data, Figure, Point, Shape, Stat, human, shapes
+from plait.report import preload
+from plait.report.curves import Data, Figure, Point, Shape, Stat, count, human, ratio, shapes, us
 
 PLAIN = ("masteronly", "funneled", "multiple")  # what any MPI has
 LARGE = 64 << 10
@@ -14,7 +15,7 @@ POINT_TO_POINT = ("pingpong", "pingping", "multipingpong", "multipingping", "hal
 
 
 def sentences(data: Data) -> list[str]:
-    parts = (models, modes, rates, latency, partitioned, ranks, unchanged, passive, orthogonal, saturation, forkjoin, halo, scaling)
+    parts = (preload.sentences, models, modes, rates, latency, partitioned, ranks, passive, orthogonal, saturation, forkjoin, halo, scaling)
     return [sentence for part in parts for sentence in part(data)]
 
 
@@ -134,7 +135,7 @@ def rates(data: Data) -> Iterator[str]:
         if against:
             where = f" between {nodes} nodes" if nodes > 1 else ""
             rate = f"{1e-6 * streams.median:.3g} million messages of {human(size)} a second"
-            yield f"With {_count(threads, 'thread')} in each process{where} streams carry {rate}: {', '.join(against)}."
+            yield f"With {count(threads, 'thread')} in each process{where} streams carry {rate}: {', '.join(against)}."
 
 
 def _against(rate: Stat, other: Stat) -> str:
@@ -194,26 +195,6 @@ def _faster(a: Stat, b: Stat, first: str, second: str) -> str:
     )
 
 
-def unchanged(data: Data) -> Iterator[str]:
-    """What preloading does to a program."""
-    for shape in shapes(data.of("collectives")):
-        gains = []
-        for call in catalogue.COLLECTIVES:
-            points = [p for p in data.of("collectives", call) if p.shape == shape]
-            for size in {p.x("bytes") for p in points}:
-                at = {p.side: p.stat for p in points if p.x("bytes") == size}
-                if {"mpi", "carried"} <= at.keys():
-                    gains.append((at["mpi"].median / at["carried"].median, f"{call} of {human(size)}"))
-        if not gains:
-            continue
-        mean_gain = exp(sum(log(gain) for gain, _ in gains) / len(gains))
-        (least, worst), (most, best) = min(gains), max(gains)
-        yield (
-            f"Unchanged programs with PLAIT_COMMUNICATORS=all: collective calls of {shape.processes} processes are"
-            f" {ratio(mean_gain)} as fast as the MPI's own on the whole, from {ratio(least)} ({worst}) to {ratio(most)} ({best})."
-        )
-
-
 def passive(data: Data) -> Iterator[str]:
     points = data.of("passive", "get")
     if points:
@@ -256,7 +237,7 @@ def saturation(data: Data) -> Iterator[str]:
         at = {p.x("threads"): p.stat for p in points if p.side == side and p.x("bytes") == size}
         most = max(at.values(), key=lambda s: s.median)
         enough = min(n for n, stat in at.items() if not stat.differs(most))
-        what = f"For messages of {human(size)} ({side}) {_count(enough, 'communicating thread')} fill{'s' if enough == 1 else ''} the link"
+        what = f"For messages of {human(size)} ({side}) {count(enough, 'communicating thread')} fill{'s' if enough == 1 else ''} the link"
         most_said = f"no number up to {max(at)} is faster beyond the noise (the most was {1e-9 * most.median:.3g})"
         rest = f", and {most_said}" if enough < max(at) else "; more were not measured"
         yield f"{what}: {1e-9 * at[enough].median:.3g} GB/s{rest}."
@@ -293,21 +274,5 @@ def scaling(data: Data) -> Iterator[str]:
         best = min((key for key in at if key[1] == nodes[-1]), key=lambda key: at[key].median)
         if (first := at.get((best[0], nodes[0]))) is not None:
             speed = first.median / at[best].median
-            steps = f"From {_count(nodes[0], 'simulated node')} to {nodes[-1]}, which share this machine's cores"
+            steps = f"From {count(nodes[0], 'simulated node')} to {nodes[-1]}, which share this machine's cores"
             yield f"{steps}, plait-lbm is best as {best[0]}: {ratio(speed)} as fast as it is on {nodes[0]}."
-
-
-# ---- words
-
-
-def us(stat: Stat) -> str:
-    value = 1e6 * stat.median
-    return f"{value / 1000:.3g} ms" if value >= 1000 else f"{value:.3g} µs"
-
-
-def ratio(value: float) -> str:
-    return f"{value:.2g} ×" if value < 10 else f"{value:.0f} ×"
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n} {what}{'s' if n != 1 else ''}"
