@@ -18,7 +18,7 @@ namespace {
 
 /// What is known of an empty block's last use.
 void take_sample(OwnBlock& own) noexcept {
-  if (Choice* const of = std::exchange(own.sample.of, nullptr); of && own.block->took != 0)
+  if (Choice<kFills>* const of = std::exchange(own.sample.of, nullptr); of && own.block->took != 0)
     of->took(own.sample.way, own.sample.bytes, own.sample.filled + own.block->took);
 }
 
@@ -62,8 +62,11 @@ OwnBlock* Endpoint::make_block(Blocks& of) noexcept {
   try {
     const Region::Place place = Node::get().region().take(sizeof(Block) + of.bytes);
     OwnBlock& made = of.blocks.emplace_back(OwnBlock{static_cast<Block*>(place.memory), place.offset});
-    // Two of those that are used in turn say how they are best filled.
-    if (of.in_turn > 0 && of.blocks.size() <= 2) made.role = of.blocks.size() == 1 ? OwnBlock::Role::timed : OwnBlock::Role::other;
+    // Some of those that are used in turn say how they are best filled.
+    if (of.in_turn > 0 && of.blocks.size() <= kFills) {
+      made.timed = true;
+      made.place = of.blocks.size() - 1;
+    }
     return &made;
   } catch (const std::bad_alloc&) {
     return nullptr;

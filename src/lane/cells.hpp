@@ -40,16 +40,17 @@ inline void write_envelope(transport::Cell& c, std::uint32_t context, std::uint3
 /// There is room for the bytes, and for the cells of all pieces.
 ///
 /// Through the caches each line has to be taken back from the core that has read what was there before; past them the receiver has to
-/// fetch it from memory. Which costs more depends on whether the two cores share a cache, and on how the block was filled before. So
-/// one block always goes the way that is not the faster one, and another goes the faster one. Both are timed when they went it before, too.
+/// fetch it from memory; and each piece has a cell, which both cores look at. What costs more depends on whether the two share a cache, and
+/// on how the block was filled before. So one block always goes the fastest way, another the second, a third the last one. They are timed
+/// when they went the same way before, too.
 template <class Write>
 void Endpoint::publish_block(LaneOut& lane, OwnBlock& own, const Memory& from, Part part, transport::Kind kind, Write write) noexcept {
   const bool chosen = kCanPassCaches && !from.layout && part.bytes > kSmallMessage;
-  Choice& choice = lane.past_caches[part.bytes <= kMediumMessage ? 0 : 1];
-  const std::size_t way = chosen ? choice.faster() ^ static_cast<std::size_t>(own.role == OwnBlock::Role::other) : 0;
-  const bool timed = chosen && own.role != OwnBlock::Role::usual && own.used == 0 && own.way == way;
-  if (own.used == 0) own.way = chosen ? way : OwnBlock::kNoWay;
-  const std::uint64_t piece = piece_of(part.bytes, way == 1);
+  Choice<kFills>& choice = lane.fills[part.bytes <= kMediumMessage ? 0 : 1];
+  const std::size_t way = chosen ? choice.at(own.place) : 0;
+  const bool timed = chosen && own.timed && own.used == 0 && own.way == way;
+  if (own.used == 0) own.way = chosen ? way : kFills;
+  const std::uint64_t piece = piece_of(part.bytes, Fill{way});
   if (timed) [[unlikely]] {
     own.block->took = 0;
     own.sample = {&choice, way, part.bytes, 0};
@@ -63,7 +64,7 @@ void Endpoint::publish_block(LaneOut& lane, OwnBlock& own, const Memory& from, P
     transport::Cell& cell = *lane.ring.cell();
     const std::uint64_t bytes = std::min(piece, part.bytes - at);
     const std::uint64_t start = timed ? now() : 0;
-    (way == 1 ? pack_past_caches : pack)(from, part.begin + at, to + at, bytes);
+    (Fill{way} == Fill::past_caches ? pack_past_caches : pack)(from, part.begin + at, to + at, bytes);
     if (timed) [[unlikely]]
       own.sample.filled += now() - start;
     if (at == 0) write(cell, where);

@@ -1,4 +1,4 @@
-// Which of two ways is the faster one, by what each has taken of late. It depends on where the two processes run, which may change.
+// Which of several ways is the fastest, by what each has taken of late. It depends on where the two processes run, which may change.
 #pragma once
 
 #include <algorithm>
@@ -9,17 +9,26 @@
 namespace plait::lane {
 
 /// Used by one thread at a time.
+template <std::size_t Ways>
 class Choice {
  public:
-  /// The way to go now: 0 or 1. Each is tried, then the faster one is taken, and now and then the other.
+  /// The way to go now. Each is tried, then the fastest one is taken, and now and then another.
   [[nodiscard]] std::size_t next() noexcept {
-    if (++turns_ % kTryEvery == 0) return 1 - faster();
-    for (std::size_t way = 0; way < 2; ++way) {
+    if (++turns_ % kTryEvery == 0) return at(1 + turns_ / kTryEvery % (Ways - 1));
+    for (std::size_t way = 0; way < Ways; ++way) {
       if (tried_[way] < kTries) return way;
     }
-    return faster();
+    return at(0);
   }
-  [[nodiscard]] std::size_t faster() const noexcept { return per_byte_[1] < per_byte_[0] ? 1 : 0; }
+  /// The way in that place, from the fastest on. Of those that took as long, the lower one comes first.
+  [[nodiscard]] std::size_t at(std::size_t place) const noexcept {
+    for (std::size_t way = 0; way < Ways; ++way) {
+      std::size_t faster = 0;
+      for (std::size_t i = 0; i < Ways; ++i) faster += per_byte_[i] < per_byte_[way] || (i < way && per_byte_[i] == per_byte_[way]) ? 1 : 0;
+      if (faster == place) return way;
+    }
+    return 0;
+  }
   /// So many bytes took so long.
   void took(std::size_t way, std::uint64_t bytes, std::uint64_t nanoseconds) noexcept {
     const double one = static_cast<double>(nanoseconds) / static_cast<double>(bytes);
@@ -36,8 +45,8 @@ class Choice {
   static constexpr std::uint32_t kTryEvery = 64;
   static constexpr std::uint32_t kTries = 3;
 
-  std::array<double, 2> per_byte_{};
-  std::array<std::uint32_t, 2> tried_{};
+  std::array<double, Ways> per_byte_{};
+  std::array<std::uint32_t, Ways> tried_{};
   std::uint32_t turns_ = 0;
 };
 

@@ -20,9 +20,18 @@ inline constexpr std::size_t kSmallMessage = 1536;
 /// Up to so many bytes go in small pieces, so that the receiver has some of them early.
 inline constexpr std::size_t kMediumMessage = 8192;
 
+/// How a block is filled.
+enum class Fill : std::size_t {
+  in_small_pieces,  ///< through the caches; the receiver has some of it early
+  past_caches,
+  in_large_pieces  ///< through the caches; each piece costs a line that both cores look at
+};
+inline constexpr std::size_t kFills = 3;
+
 /// Of so many bytes in a block, the piece that is filled and emptied at a time.
-[[nodiscard]] constexpr std::size_t piece_of(std::uint64_t bytes, bool past_caches = false) noexcept {
-  return bytes <= kMediumMessage ? 2048 : !past_caches || bytes <= 16384 ? 8192 : 16384;
+[[nodiscard]] constexpr std::size_t piece_of(std::uint64_t bytes, Fill fill = Fill::in_small_pieces) noexcept {
+  if (bytes <= kMediumMessage) return fill == Fill::in_large_pieces ? kMediumMessage : 2048;
+  return fill == Fill::in_small_pieces || bytes <= 16384 ? 8192 : 16384;
 }
 
 /// Does it fit into a cell? Such a message, if it is contiguous and need not be synchronous, needs no operation.

@@ -40,7 +40,7 @@ struct LaneOut;
 
 /// How long it took to put something into a block.
 struct Sample {
-  Choice* of = nullptr;  ///< null: nobody asks
+  Choice<kFills>* of = nullptr;  ///< null: nobody asks
   std::size_t way = 0;
   std::uint64_t bytes = 0, filled = 0;
 };
@@ -53,14 +53,9 @@ struct OwnBlock {
   std::size_t used = 0;      ///< its first bytes
   std::uint32_t filled = 0;  ///< how much was put there, as `emptied` counts it
   Sample sample{};           // NOLINT(readability-redundant-member-init): gcc wants it
-  enum class Role : std::uint8_t {
-    usual,
-    timed,  ///< as others, and timed
-    other   ///< filled in the way that is not the faster one, and timed
-  };
-  static constexpr std::size_t kNoWay = 2;
-  Role role = Role::usual;
-  std::size_t way = kNoWay;  ///< in which its first bytes were filled
+  bool timed = false;
+  std::size_t place = 0;     ///< it is filled in the fastest way, or in the one that comes so far behind
+  std::size_t way = kFills;  ///< in which its first bytes were filled, as Fill; kFills: in none that was chosen
 
   /// acquire: the receiver has copied what is overwritten next.
   [[nodiscard]] bool is_empty() const noexcept { return block->emptied.load(std::memory_order_acquire) == filled; }
@@ -77,10 +72,10 @@ struct LaneOut {
   std::int32_t process = -1;  ///< on another node, where the lane goes by the network; then the ring has no memory
   transport::RingSender ring;
   BlocksOfLane small, large;
-  std::array<Choice, 2> past_caches{};  ///< how blocks are filled, by what they take
-  std::int32_t pid = 0;                 ///< the receiver's
-  Access access = Access::unknown;      ///< to the receiver's memory
-  PeerHeap heap{};                      ///< the receiver's last one
+  std::array<Choice<kFills>, 2> fills{};  ///< how blocks are filled, by size
+  std::int32_t pid = 0;                   ///< the receiver's
+  Access access = Access::unknown;        ///< to the receiver's memory
+  PeerHeap heap{};                        ///< the receiver's last one
   bool same_process = false;
   bool listed = false;                        ///< among the endpoint's lanes with waiting sends
   List<Operation, &Operation::link> waiting;  ///< sends that found no room, in order
@@ -105,10 +100,10 @@ struct LaneIn {
   RegionMap* region;  ///< what the sender shares
   std::int32_t pid;
   bool same_process;
-  Access access = Access::unknown;          ///< to the rest of the sender's memory
-  PeerHeap heap{};                          ///< the sender's last one
-  std::array<Choice, 2> parts_or_chunks{};  ///< how large messages come, by size
-  Arriving arriving{};                      ///< in the block of which more pieces are to come
+  Access access = Access::unknown;             ///< to the rest of the sender's memory
+  PeerHeap heap{};                             ///< the sender's last one
+  std::array<Choice<2>, 2> parts_or_chunks{};  ///< how large messages come, by size
+  Arriving arriving{};                         ///< in the block of which more pieces are to come
   // The slot of the context that the last message was for.
   const ContextSlot* slot = nullptr;
   std::uint32_t slot_of = 0;

@@ -36,7 +36,7 @@ constexpr std::uint64_t part_of(std::uint64_t bytes) noexcept {
 /// the system's copy takes longer. Between the two sizes both are tried.
 constexpr std::uint64_t kLeastParts = 512 << 10;
 constexpr std::uint64_t kAlwaysParts = 8 << 20;
-Choice& parts_or_chunks(LaneIn& lane, std::uint64_t bytes) noexcept { return lane.parts_or_chunks[bytes < 4 * kLeastParts ? 0 : 1]; }
+Choice<2>& parts_or_chunks(LaneIn& lane, std::uint64_t bytes) noexcept { return lane.parts_or_chunks[bytes < 4 * kLeastParts ? 0 : 1]; }
 /// How long a receiver waits for chunks before it fetches the rest itself.
 constexpr std::uint64_t kPatience = 20'000;  // ns
 

@@ -7,7 +7,7 @@ namespace plait::lane {
 namespace {
 
 /// So many turns, in which the ways take that many nanoseconds for a thousand bytes; how many of them went the second way.
-int turns(Choice& choice, int n, std::uint64_t first, std::uint64_t second) {
+int turns(Choice<2>& choice, int n, std::uint64_t first, std::uint64_t second) {
   int seconds = 0;
   for (int i = 0; i < n; ++i) {
     const std::size_t way = choice.next();
@@ -18,14 +18,14 @@ int turns(Choice& choice, int n, std::uint64_t first, std::uint64_t second) {
 }
 
 TEST(Choice, TakesTheFasterWay) {  // 1 thread
-  Choice first;
+  Choice<2> first;
   EXPECT_LT(turns(first, 1000, 100, 300), 30);
-  Choice second;
+  Choice<2> second;
   EXPECT_GT(turns(second, 1000, 300, 100), 970);
 }
 
 TEST(Choice, FollowsAChange) {
-  Choice choice;
+  Choice<2> choice;
   turns(choice, 1000, 100, 300);
   turns(choice, 1000, 300, 100);
   EXPECT_GT(turns(choice, 1000, 300, 100), 970);
@@ -34,7 +34,7 @@ TEST(Choice, FollowsAChange) {
 }
 
 TEST(Choice, IsNotMisledByOneThatWasHeldUp) {
-  Choice choice;
+  Choice<2> choice;
   choice.took(choice.next(), 1000, 1'000'000);  // the very first
   EXPECT_LT(turns(choice, 1000, 100, 150), 30);
   choice.took(0, 1000, 1'000'000);
@@ -42,9 +42,22 @@ TEST(Choice, IsNotMisledByOneThatWasHeldUp) {
 }
 
 TEST(Choice, HasTriedBothBeforeItChooses) {
-  Choice choice;
+  Choice<2> choice;
   const int seconds = turns(choice, 6, 100, 100);
   EXPECT_EQ(seconds, 3);
+}
+
+TEST(Choice, KnowsThePlacesOfThree) {
+  Choice<3> choice;
+  for (int i = 0; i < 9; ++i) {
+    const std::size_t way = choice.next();
+    choice.took(way, 1000, way == 0 ? 300 : way * 100);
+  }
+  EXPECT_EQ(choice.at(0), 1U);
+  EXPECT_EQ(choice.at(1), 2U);
+  EXPECT_EQ(choice.at(2), 0U);
+  Choice<3> nothing_known;
+  EXPECT_EQ(nothing_known.at(2), 2U);
 }
 
 }  // namespace
