@@ -29,7 +29,7 @@ def test_manual_is_the_table():
 def test_every_variable_that_anything_reads_is_in_the_table():
     known = {setting["name"] for setting in table()["table"]}
     # Of the terminal, of the loader and of the shell: nobody sets them for plait's sake.
-    known |= {"COLUMNS", "LD_LIBRARY_PATH", "PATH"}
+    known |= {"COLUMNS", "LD_LIBRARY_PATH", "LD_PRELOAD", "PATH"}
     read = r"""getenv\("(\w+)"\)|environ(?:\.get\(|\[)"(\w+)"|\b(PLAIT_[A-Z_]+)=|\$\{?(PLAIT_[A-Z_]+)"""
     found = {}
     for pattern in ("src/**/*.[ch]pp", "apps/**/*.[ch]pp", "bench/*.*", "tests/**/*.[ch]*", "python/plait/*.py", "scripts/*", ".ci/*"):
