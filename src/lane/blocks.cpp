@@ -8,6 +8,7 @@
 #include "lane/cells.hpp"
 #include "lane/eager.hpp"
 #include "lane/endpoint.hpp"
+#include "progress/cores.hpp"
 
 namespace plait::lane {
 
@@ -15,6 +16,9 @@ using transport::Block;
 using transport::InBlock;
 
 namespace {
+
+/// One more block is used in turn for so many that were taken.
+constexpr std::uint32_t kTakenPerBlock = 8;
 
 /// What is known of an empty block's last use.
 void take_sample(OwnBlock& own) noexcept {
@@ -42,7 +46,10 @@ OwnBlock* Endpoint::take_room(LaneOut& lane, Blocks& from, std::uint64_t bytes) 
 OwnBlock* Endpoint::take_block(LaneOut& lane, Blocks& from) noexcept {
   BlocksOfLane& its = lane.*from.lanes;
   OwnBlock* found = nullptr;
-  if (its.count < from.in_turn && from.blocks.size() < from.usual) found = make_block(from);
+  // Pages that are touched for the first time cost more than is gained by them in a short program; and where threads that outnumber cores
+  // share a core's caches, nothing is.
+  if (its.count < from.in_turn && from.blocks.size() < from.usual && ++from.taken % kTakenPerBlock == 0 && !progress::oversubscribed())
+    found = make_block(from);
   for (std::size_t i = 0; i < from.blocks.size() && !found; ++i) {
     OwnBlock& own = from.blocks[from.next];
     from.next = from.next + 1 == from.blocks.size() ? 0 : from.next + 1;

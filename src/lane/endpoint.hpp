@@ -294,6 +294,7 @@ class Endpoint {
     std::uint32_t in_turn;                ///< how many a lane uses, also where fewer would do
     std::deque<OwnBlock> blocks{};        // NOLINT(readability-redundant-member-init): gcc wants it
     std::size_t next = 0;
+    std::uint32_t taken = 0;
   };
   /// One of the lane's with room for so many bytes more, or null.
   [[nodiscard]] static OwnBlock* take_room(LaneOut& lane, Blocks& from, std::uint64_t bytes) noexcept;
