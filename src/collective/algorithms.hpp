@@ -27,6 +27,8 @@ struct Reduction {
   MPI_Count count;
   p2p::Type type;
   Combination combine;
+  /// Is there something to combine, of a predefined datatype without gaps?
+  [[nodiscard]] bool fits_team() const noexcept { return type.size > 0 && count > 0; }
 };
 [[nodiscard]] Steps reduce(Collective& c, Reduction r, int root);
 [[nodiscard]] Steps allreduce(Collective& c, Reduction r);
@@ -43,5 +45,15 @@ struct Reduction {
 [[nodiscard]] bool broadcast_by_team(Rank& rank, const lane::Memory& data, int root, p2p::Call call);
 [[nodiscard]] bool alltoall_by_team(Rank& rank, const Blocks& from, const Blocks& to, bool in_place, p2p::Call call);
 [[nodiscard]] bool allgather_by_team(Rank& rank, const lane::Memory& mine, const Blocks& all, bool in_place, p2p::Call call);
+
+// ---- what these are made of, for a team that is a part of its communicator. All of its ranks take part.
+
+/// What fits a team. The result is written to `r.to` of those that want it.
+void combine_in(Team& team, const Reduction& r, bool wants_result, p2p::Call call);
+void broadcast_in(Team& team, const lane::Memory& data, std::size_t root, p2p::Call call);
+/// The two sides of one; the receivers learn how many bytes there were. Of an error they throw MPIError.
+void hand_out(Team& team, const lane::Memory& data, p2p::Call call);
+void hand_out_error(Team& team, int error_class, p2p::Call call);
+std::uint64_t receive_from(Team& team, std::size_t giver, const lane::Memory& data, p2p::Call call);
 
 }  // namespace plait::collective

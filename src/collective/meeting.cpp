@@ -16,8 +16,6 @@ namespace plait::collective {
 
 namespace {
 
-std::size_t me_of(const Rank& rank) noexcept { return static_cast<std::size_t>(rank.rank); }
-
 std::uint64_t chunks_of(std::uint64_t bytes, std::size_t chunk) { return (bytes + chunk - 1) / chunk; }
 
 /// Of a chunk: what there is from its beginning.
@@ -40,7 +38,7 @@ Team::Bulk bulk_in(const ArrivalFlags::Slot& slot) noexcept {
 
 /// Bytes of packed data that lie at `from`, into a buffer as far as it has room.
 void put(const std::byte* from, const lane::Memory& to, std::uint64_t at, std::uint64_t bytes) noexcept {
-  lane::unpack(from, to, at, piece(to.bytes, at, bytes));
+  if (const std::uint64_t n = piece(to.bytes, at, bytes); n > 0) lane::unpack(from, to, at, n);
 }
 
 // ---- combining
@@ -71,8 +69,8 @@ void combine_at(std::span<const std::byte*> from, std::byte* to, std::size_t byt
 /// A reduction of more than a slot holds: each rank combines a share of every chunk's elements.
 class LargeReduction {
  public:
-  LargeReduction(Team& team, Rank& rank, const Reduction& r, std::size_t size, p2p::Call call)
-      : team_(team), n_(team.size()), me_(me_of(rank)), r_(r), size_(size), call_(call), chunk_(team.chunk() / size * size) {
+  LargeReduction(Team& team, const Reduction& r, std::size_t size, p2p::Call call)
+      : team_(team), n_(team.size()), me_(team.me()), r_(r), size_(size), call_(call), chunk_(team.chunk() / size * size) {
     bytes_ = static_cast<std::uint64_t>(r.count) * size;
     near_[me_] = static_cast<const std::byte*>(r.from);
   }
@@ -149,12 +147,6 @@ class LargeReduction {
   std::array<const std::byte*, Team::kRanks> near_{};  ///< the data of ranks of this process
 };
 
-/// Does a team make it? The elements' size, then.
-std::size_t size_for_team(const Team* team, const Reduction& r) {
-  const int size = team ? r.type.size : 0;
-  return size > 0 && r.count > 0 ? static_cast<std::size_t>(size) : 0;
-}
-
 void combine_brought(Team& team, const Reduction& r, std::size_t bytes, std::size_t size, p2p::Call call) {
   std::array<const std::byte*, Team::kRanks> from{};
   for (std::size_t i = 0; i < team.size(); ++i) {
@@ -173,20 +165,23 @@ bool barrier_by_team(Rank& rank, p2p::Call call) {
   return team != nullptr;
 }
 
+void combine_in(Team& team, const Reduction& r, bool wants_result, p2p::Call call) {
+  const auto size = static_cast<std::size_t>(r.type.size);
+  const std::size_t bytes = static_cast<std::size_t>(r.count) * size;
+  if (bytes > ArrivalFlags::kBytes) {
+    LargeReduction(team, r, size, call).run(wants_result);
+    return;
+  }
+  std::memcpy(team.open(call).data, r.from, bytes);
+  team.arrive(bytes);
+  if (wants_result) combine_brought(team, r, bytes, size, call);  // each for itself
+}
+
 namespace {
 
 bool combine_by_team(Rank& rank, const Reduction& r, bool wants_result, p2p::Call call) {
-  Team* const team = rank.team.get();
-  const std::size_t size = size_for_team(team, r);
-  if (size == 0) return false;
-  const std::size_t bytes = static_cast<std::size_t>(r.count) * size;
-  if (bytes > ArrivalFlags::kBytes) {
-    LargeReduction(*team, rank, r, size, call).run(wants_result);
-    return true;
-  }
-  std::memcpy(team->open(call).data, r.from, bytes);
-  team->arrive(bytes);
-  if (wants_result) combine_brought(*team, r, bytes, size, call);  // each for itself
+  if (!rank.team || !r.fits_team()) return false;
+  combine_in(*rank.team, r, wants_result, call);
   return true;
 }
 
@@ -199,6 +194,9 @@ bool reduce_by_team(Rank& rank, const Reduction& r, int root, p2p::Call call) { 
 // ---- moving
 
 namespace {
+
+/// Instead of bytes: an error, whose class lies in the slot.
+constexpr std::uint64_t kFailed = ~std::uint64_t{0};
 
 /// From here on ranks of the same process read where the data is: one copy less, but they have to be waited for.
 constexpr std::uint64_t kDirect = 32768;
@@ -230,6 +228,11 @@ void send_large(Team& team, const lane::Memory& data, p2p::Call call) {
 
 void receive_large(Team& team, const lane::Memory& data, std::size_t root, const ArrivalFlags::Slot& first, p2p::Call call) {
   const std::uint64_t bytes = first.bytes;
+  if (bytes == kFailed) {
+    int error_class = 0;
+    std::memcpy(&error_class, first.data, sizeof error_class);
+    throw MPIError{error_class, false};
+  }
   const Team::Bulk bulk = bulk_in(first);
   team.know_bulk(root, bulk);
   const bool direct = bytes > kDirect;
@@ -250,27 +253,43 @@ void receive_large(Team& team, const lane::Memory& data, std::size_t root, const
 
 }  // namespace
 
-bool broadcast_by_team(Rank& rank, const lane::Memory& data, int root, p2p::Call call) {
-  Team* const team = rank.team.get();
-  if (!team) return false;
-  if (rank.rank == root) {
-    if (data.bytes > ArrivalFlags::kBytes) {
-      send_large(*team, data, call);
-    } else {
-      lane::pack(data, 0, team->open(call).data, data.bytes);
-      team->arrive(data.bytes);
-    }
-    return true;
+void hand_out(Team& team, const lane::Memory& data, p2p::Call call) {
+  if (data.bytes > ArrivalFlags::kBytes) {
+    send_large(team, data, call);
+  } else {
+    lane::pack(data, 0, team.open(call).data, data.bytes);
+    team.arrive(data.bytes);
   }
-  team->pass(call);
-  const ArrivalFlags::Slot& slot = team->of(static_cast<std::size_t>(root), call);
+}
+
+void hand_out_error(Team& team, int error_class, p2p::Call call) {
+  std::memcpy(team.open(call).data, &error_class, sizeof error_class);
+  team.arrive(kFailed);
+}
+
+std::uint64_t receive_from(Team& team, std::size_t giver, const lane::Memory& data, p2p::Call call) {
+  team.pass(call);
+  const ArrivalFlags::Slot& slot = team.of(giver, call);
   const std::uint64_t bytes = slot.bytes;
   if (bytes > ArrivalFlags::kBytes) {
-    receive_large(*team, data, static_cast<std::size_t>(root), slot, call);
+    receive_large(team, data, giver, slot, call);
   } else {
     put(slot.data, data, 0, bytes);
   }
-  require(bytes <= data.bytes, MPI_ERR_TRUNCATE);
+  return bytes;
+}
+
+void broadcast_in(Team& team, const lane::Memory& data, std::size_t root, p2p::Call call) {
+  if (team.me() == root) {
+    hand_out(team, data, call);
+  } else {
+    require(receive_from(team, root, data, call) <= data.bytes, MPI_ERR_TRUNCATE);
+  }
+}
+
+bool broadcast_by_team(Rank& rank, const lane::Memory& data, int root, p2p::Call call) {
+  if (!rank.team) return false;
+  broadcast_in(*rank.team, data, static_cast<std::size_t>(root), call);
   return true;
 }
 
@@ -284,7 +303,7 @@ bool allgather_by_team(Rank& rank, const lane::Memory& mine, const Blocks& all, 
   for (std::size_t i = 0; i < team->size(); ++i) {
     const ArrivalFlags::Slot& slot = team->of(i, call);
     require(slot.bytes == own.bytes, MPI_ERR_TRUNCATE);
-    if (!in_place || i != me_of(rank)) put(slot.data, all.block(static_cast<int>(i)), 0, own.bytes);
+    if (!in_place || i != team->me()) put(slot.data, all.block(static_cast<int>(i)), 0, own.bytes);
   }
   return true;
 }
@@ -341,7 +360,7 @@ bool alltoall_by_team(Rank& rank, const Blocks& from, const Blocks& to, bool in_
   Team* const team = rank.team.get();
   if (!team || in_place || !from.regular() || !to.regular()) return false;
   const std::size_t n = team->size();
-  const std::size_t me = me_of(rank);
+  const std::size_t me = team->me();
   const std::uint64_t bytes = from.block(0).bytes;
   if (bytes * n > ArrivalFlags::kBytes) {
     exchange_large(*team, me, from, to, bytes, call);

@@ -1,7 +1,9 @@
 #include "collective/rank.hpp"
 
 #include <algorithm>
+#include <array>
 #include <new>
+#include <numeric>
 
 #include "collective/team.hpp"
 #include "p2p/report.hpp"
@@ -21,15 +23,21 @@ Rank::~Rank() {
   if (hidden) p2p::detach(calls);
 }
 
-std::uint64_t take_flags(Rank& rank) noexcept {
-  const auto is_far = [](const p2p::Peer& p) { return p.process >= 0; };
-  if (rank.size == 1 || rank.peers.size() > Team::kRanks || std::ranges::any_of(rank.peers, is_far)) return 0;
+std::uint64_t take_flags(Rank& rank, std::span<const std::uint32_t> ranks) noexcept {
+  const auto is_far = [&](std::uint32_t r) { return rank.peers[r].process >= 0; };
+  if (ranks.size() == 1 || ranks.size() > Team::kRanks || std::ranges::any_of(ranks, is_far)) return 0;
   try {
-    rank.team = std::make_unique<Team>(rank);
+    rank.team = std::make_unique<Team>(rank, std::vector(ranks.begin(), ranks.end()));
     return rank.team->offset();
   } catch (const std::bad_alloc&) {
     return 0;
   }
+}
+
+std::uint64_t take_flags(Rank& rank) noexcept {
+  std::array<std::uint32_t, Team::kRanks + 1> all;  // NOLINT(cppcoreguidelines-pro-type-member-init): one is too many already
+  std::iota(all.begin(), all.end(), 0U);
+  return take_flags(rank, std::span(all).first(std::min(rank.peers.size(), all.size())));
 }
 
 void meet_team(Rank& rank, const std::vector<std::uint64_t>& offsets) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "lane/match_context.hpp"
@@ -26,7 +27,7 @@ struct Rank : p2p::Communicator {
   const Members* all = nullptr;
   lane::MatchContext* hidden = nullptr;  ///< where the messages of collective calls are matched; lanes are those of locals[0]
   std::uint32_t sequence = 0;            ///< of the next collective call
-  std::unique_ptr<Team> team;            ///< where the communicator lies within a node, and has few ranks
+  std::unique_ptr<Team> team;            ///< of the communicator's ranks within this node, where they are few
   std::atomic<int> uses{1};              ///< by the program, and by each collective call that has a request
   void (*free_now)(Rank&) = nullptr;     ///< when none is left
 
@@ -38,9 +39,10 @@ struct Rank : p2p::Communicator {
   Rank& operator=(const Rank&) = delete;
 };
 
-/// Takes ArrivalFlags where the communicator may have a team: its offset, else 0.
+/// Takes ArrivalFlags where these ranks, ascending, may be a team: its offset, else 0. Without them: all of the communicator's.
+[[nodiscard]] std::uint64_t take_flags(Rank& rank, std::span<const std::uint32_t> ranks) noexcept;
 [[nodiscard]] std::uint64_t take_flags(Rank& rank) noexcept;
-/// What all ranks have said: none has a team if one has none. Throws std::bad_alloc.
+/// What all of them have said: none has a team if one has none. Throws std::bad_alloc.
 void meet_team(Rank& rank, const std::vector<std::uint64_t>& offsets);
 
 /// A collective call with a request has ended. Any thread.

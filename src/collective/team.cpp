@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <mutex>
 #include <new>
+#include <utility>
 
 #include "base/delay.hpp"
 #include "base/error.hpp"
@@ -69,7 +70,12 @@ class Pool {
 
 }  // namespace
 
-Team::Team(Rank& rank) : rank_(rank), room_(Pool::get().take()) {}
+Team::Team(Rank& rank, std::vector<std::uint32_t> ranks)
+    : rank_(rank),
+      ranks_(std::move(ranks)),
+      others_(ranks_.size() < rank.peers.size()),
+      me_(static_cast<std::size_t>(std::ranges::find(ranks_, static_cast<std::uint32_t>(rank.rank)) - ranks_.begin())),
+      room_(Pool::get().take()) {}
 
 void Team::connect(const std::vector<std::uint64_t>& offsets) {
   const std::size_t n = offsets.size();
@@ -79,7 +85,7 @@ void Team::connect(const std::vector<std::uint64_t>& offsets) {
   events_.reserve(n);
   lane::Node& node = lane::Node::get();
   for (std::size_t i = 0; i < n; ++i) {
-    const lane::Address endpoint = rank_.peers[i].address;
+    const lane::Address endpoint = rank_.peers[ranks_[i]].address;
     near_.push_back(endpoint.region == node.region_id() ? 1 : 0);
     events_.push_back(&static_cast<transport::EndpointMemory*>(node.at(endpoint))->event);
     flags_.push_back(static_cast<ArrivalFlags*>(node.at({endpoint.region, offsets[i]})));
@@ -92,10 +98,9 @@ void Team::connect(const std::vector<std::uint64_t>& offsets) {
 }
 
 Team::~Team() {
-  const auto me = static_cast<std::size_t>(rank_.rank);
   for (std::size_t i = 0; i < flags_.size(); ++i) {
     // release: what this rank has read there.
-    if (i != me) flags_[i]->departed.fetch_add(1, std::memory_order_release);
+    if (i != me_) flags_[i]->departed.fetch_add(1, std::memory_order_release);
   }
   Pool::get().leave(room_, flags_.empty() ? 0 : flags_.size() - 1);
 }
@@ -133,27 +138,27 @@ const ArrivalFlags::Slot& Team::of(std::size_t rank, p2p::Call call) {
 void Team::wait_for_all(p2p::Call call) { wait_for_all(meeting_, call); }
 
 void Team::wait_for_all(std::uint32_t meeting, p2p::Call call) {
-  const auto me = static_cast<std::size_t>(rank_.rank);
   for (std::size_t i = 0; i < size(); ++i) {
-    if (i != me) wait(i, meeting, call);
+    if (i != me_) wait(i, meeting, call);
   }
   all_came_ = meeting;
 }
 
 void Team::wait(std::size_t rank, std::uint32_t meeting, p2p::Call call) {
   if (has_come(rank, meeting)) return;
-  if (progress::oversubscribed()) {
-    for (int i = 0; i < progress::kForArrival.yields; ++i) {
+  const progress::Patience& patience = others_ ? progress::kForLeader : progress::kForArrival;
+  const int spins = progress::spins_of(patience);
+  for (int i = 0; i < spins; ++i) {
+    relax();
+    if (has_come(rank, meeting)) return;
+  }
+  if (spins == 0) {
+    for (int i = 0; i < patience.yields; ++i) {
       sched_yield();
       if (has_come(rank, meeting)) return;
       // It may wait for a message that this rank has to move.
       const lane::EndpointGuard guard(rank_.endpoint());
       static_cast<void>(rank_.endpoint().progress());
-    }
-  } else {
-    for (int i = 0; i < progress::kForArrival.spins; ++i) {
-      relax();
-      if (has_come(rank, meeting)) return;
     }
   }
   wait_long(rank, meeting, call);
@@ -166,7 +171,8 @@ void Team::wait_long(std::size_t rank, std::uint32_t meeting, p2p::Call call) {
   delay();
   p2p::wait_until(
       rank_.endpoint(), call, [&] { return has_come(rank, meeting); },
-      [&] { return "rank " + std::to_string(rank) + " to come to it on " + p2p::name_of(*rank_.hidden); });
+      [&] { return "rank " + std::to_string(ranks_[rank]) + " to come to it on " + p2p::name_of(*rank_.hidden); },
+      others_ ? progress::kForLeader : progress::kForMessage);
   asleep.fetch_sub(1, std::memory_order_relaxed);
 }
 
@@ -194,7 +200,7 @@ std::byte* Team::stage(std::uint64_t chunk, p2p::Call call) {
 
 void Team::know_bulk(std::size_t rank, const Bulk& bulk) {
   require(bulk.offset != 0, MPI_ERR_NO_MEM);
-  if (!bulk_[rank]) bulk_[rank] = static_cast<std::byte*>(lane::Node::get().at({rank_.peers[rank].address.region, bulk.offset}));
+  if (!bulk_[rank]) bulk_[rank] = static_cast<std::byte*>(lane::Node::get().at({rank_.peers[ranks_[rank]].address.region, bulk.offset}));
 }
 
 }  // namespace plait::collective

@@ -1,5 +1,6 @@
-// The ranks of a communicator that lies within one node, as they meet in memory that all of them see. A barrier or a small allreduce
-// takes no more than one cache line handed from each rank to the others. One object for each rank, used by its thread alone.
+// The ranks of a communicator within one node, as they meet in memory that all of them see: all of its ranks, or those of one node where
+// it spans several. A barrier or a small allreduce takes no more than one cache line handed from each rank to the others. One object for
+// each rank, used by its thread alone. Ranks are numbered within the team here, in the communicator's order.
 //
 //   meeting  one step of the team. All ranks arrive at all meetings, in the same order: each writes what it brings, and waits for the
 //            ranks whose data it needs, if any
@@ -51,8 +52,8 @@ class Team {
   /// A meeting of more ranks is better made in several steps.
   static constexpr std::size_t kRanks = 32;
 
-  /// Takes this rank's ArrivalFlags from the region. Throws std::bad_alloc.
-  explicit Team(Rank& rank);
+  /// Of these ranks of the communicator, ascending, with this one. Takes its ArrivalFlags from the region. Throws std::bad_alloc.
+  Team(Rank& rank, std::vector<std::uint32_t> ranks);
   ~Team();
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
@@ -63,6 +64,7 @@ class Team {
   void connect(const std::vector<std::uint64_t>& offsets);
 
   [[nodiscard]] std::size_t size() const noexcept { return flags_.size(); }
+  [[nodiscard]] std::size_t me() const noexcept { return me_; }
 
   // ---- a meeting: open, fill the slot, arrive; then wait for whom one likes
 
@@ -123,6 +125,9 @@ class Team {
   void wait_for_all(std::uint32_t meeting, p2p::Call call);
 
   Rank& rank_;
+  std::vector<std::uint32_t> ranks_;  ///< of the communicator
+  bool others_;                       ///< it has ranks on other nodes, too
+  std::size_t me_;
   Room room_;
   std::uint32_t meeting_ = 0;               ///< the last that this rank has opened
   std::uint32_t all_came_ = 0;              ///< to this one, as far as is known

@@ -10,12 +10,12 @@ namespace plait::p2p {
 
 /// Rounds of the endpoint until `found` says so.
 template <class Found>
-void wait_at(lane::Endpoint& endpoint, Call call, Found found, Hang hang) {
+void wait_at(lane::Endpoint& endpoint, Call call, Found found, Hang hang, const progress::Patience& patience = progress::kForMessage) {
   const auto round = [&] {
     const bool moved = progress(endpoint);
     return transport::drive_network() || moved;
   };
-  progress::wait_until(endpoint.waiter(), progress::kForMessage, round, found, [&] { hang.check(call); });
+  progress::wait_until(endpoint.waiter(), patience, round, found, [&] { hang.check(call); });
 }
 
 }  // namespace plait::p2p

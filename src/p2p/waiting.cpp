@@ -8,8 +8,9 @@ void wait_long(lane::Operation& o, Call call) {
   wait_at(*o.endpoint, call, [&] { return o.complete.load(std::memory_order_acquire); }, Hang(o));
 }
 
-void wait_until(lane::Endpoint& endpoint, Call call, const std::function<bool()>& over, const std::function<std::string()>& waits_for) {
-  wait_at(endpoint, call, [&] { return over(); }, Hang(waits_for));
+void wait_until(lane::Endpoint& endpoint, Call call, const std::function<bool()>& over, const std::function<std::string()>& waits_for,
+                const progress::Patience& patience) {
+  wait_at(endpoint, call, [&] { return over(); }, Hang(waits_for), patience);
 }
 
 void wait_until_left(Communicator& c, Call call) {

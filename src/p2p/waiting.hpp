@@ -7,6 +7,7 @@
 #include "p2p/communicator.hpp"
 #include "p2p/envelope.hpp"
 #include "p2p/operation_request.hpp"
+#include "progress/wait.hpp"
 #include "transport/network.hpp"
 
 namespace plait::p2p {
@@ -22,7 +23,8 @@ void wait_long(lane::Operation& operation, Call call);
 }
 
 /// Waits at an endpoint for anything else. `waits_for` is for the watchdog.
-void wait_until(lane::Endpoint& endpoint, Call call, const std::function<bool()>& over, const std::function<std::string()>& waits_for);
+void wait_until(lane::Endpoint& endpoint, Call call, const std::function<bool()>& over, const std::function<std::string()>& waits_for,
+                const progress::Patience& patience = progress::kForMessage);
 
 /// Waits until all operations given up on a communicator are complete: buffered sends, and active requests that were freed.
 void wait_until_left(Communicator& communicator, Call call);

@@ -29,6 +29,8 @@ inline constexpr Patience kForMessage{1000, 60, 100};
 inline constexpr Patience kForPartition{1000, 20, 2000, 4};
 /// Ranks that come to the same collective call; then the endpoint is looked after, too.
 inline constexpr Patience kForArrival{300, 0, 30};
+/// Ranks of a node that wait for one which waits for other nodes: that takes longer than to give the core away, and it may need it.
+inline constexpr Patience kForLeader{0, 0, 200};
 /// Requests of several kinds, whose rounds are long.
 inline constexpr Patience kForRequests{64, 0, 2000, 8};
 /// Threads of this process that come to the same call.
