@@ -27,6 +27,7 @@ class Combination {
 
   /// upper = lower op upper, element by element.
   void operator()(const void* lower, void* upper, MPI_Count count) const;
+  [[nodiscard]] MPI_Op operation() const noexcept { return op_; }
   [[nodiscard]] bool is_the_programs() const noexcept { return function_.small || function_.large; }
   [[nodiscard]] bool uses_mpi() const noexcept { return !loop_ && !is_the_programs(); }
 

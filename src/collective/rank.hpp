@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "collective/leaders.hpp"
 #include "lane/match_context.hpp"
 #include "p2p/communicator.hpp"
 
@@ -28,6 +29,7 @@ struct Rank : p2p::Communicator {
   lane::MatchContext* hidden = nullptr;  ///< where the messages of collective calls are matched; lanes are those of locals[0]
   std::uint32_t sequence = 0;            ///< of the next collective call
   std::unique_ptr<Team> team;            ///< of the communicator's ranks within this node, where they are few
+  Leaders leaders;                       ///< of an ordinary one that spans nodes
   std::atomic<int> uses{1};              ///< by the program, and by each collective call that has a request
   void (*free_now)(Rank&) = nullptr;     ///< when none is left
 

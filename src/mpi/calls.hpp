@@ -7,6 +7,8 @@
 #include <mpi-ext.h>
 #endif
 
+#include <optional>
+
 #include "collective/call.hpp"
 #include "mpi/collective.hpp"
 #include "mpi/communicator.hpp"
@@ -101,6 +103,16 @@ inline int counting_windows(int more, int error) noexcept {
   return p2p::communicators_exist() ? with_collectives_of(comm) : nullptr;
 }
 
+[[gnu::noinline]] inline Communicator* with_leaders_of(MPI_Comm comm) noexcept {
+  Communicator* const c = find_communicator(comm);
+  return c && (c->collectives || c->by_leaders || threadcomm::is_threadcomm(*c)) ? c : nullptr;
+}
+
+/// The same for calls that leaders of nodes may make.
+[[gnu::always_inline]] inline Communicator* with_leaders(MPI_Comm comm) noexcept {
+  return p2p::communicators_exist() ? with_leaders_of(comm) : nullptr;
+}
+
 /// The caller's. Throws MPIError{MPI_ERR_COMM} where it is a thread that has none.
 inline Rank& rank_in(Communicator& c) { return threadcomm::is_threadcomm(c) ? threadcomm::rank_of(c) : static_cast<Rank&>(c); }
 
@@ -111,6 +123,19 @@ template <class Make>
     return collective::run(rank, call, make(rank));
   };
   return on_returning(comm, body, call.name);
+}
+
+/// On one that has leaders. `native`: the MPI's own call, where it has to be that.
+template <class Make, class Native>
+[[gnu::noinline]] int run_by_leaders(MPI_Comm comm, Communicator& c, p2p::Call call, Make make, Native native) noexcept {
+  std::optional<int> done;
+  const auto body = [&] {
+    auto& rank = static_cast<Rank&>(c);
+    done = make(rank).by_leaders(rank, call);
+    return done.value_or(MPI_SUCCESS);
+  };
+  const int error = on_returning(comm, body, call.name);
+  return done || error != MPI_SUCCESS ? error : blocking(native);
 }
 
 template <class Make>

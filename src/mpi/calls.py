@@ -37,6 +37,7 @@ class Decision:
     where: str = ""
     handles: dict[str, str] = field(default_factory=dict)  # by comm, group, request, message, number
     window: int = 0  # how many more there are afterwards
+    by_leaders: bool = False  # nodes have leaders who may make it
 
 
 def read_table(path):
@@ -57,6 +58,8 @@ def read_table(path):
                 decision.where = word
             elif word in ("opens-window", "closes-window"):
                 decision.window = 1 if word == "opens-window" else -1
+            elif word == "by-leaders":
+                decision.by_leaders = True
             else:
                 raise ValueError(f"{path}:{number}: {word}?")
         if not names or kind not in KINDS or (kind == "implemented") != bool(decision.where):
@@ -146,6 +149,13 @@ def served(p, decision, names):
     how = f"{request[0]}, " if request else f'{{"{p.name}", __builtin_return_address(0)}}, '
     given = "".join(f", {n}" for n in names if n not in (comm, *request))
     make = f"[=](Rank& rank) {{ return makers::{decision.handles['comm']}(rank{given}); }}"
+    if decision.by_leaders:
+        native = f"[=] {{ return P{p.name}({', '.join(names)}); }}"
+        return f"""  if (Communicator* const c = with_leaders({comm})) {{
+    const auto make = {make};
+    if (!c->by_leaders) return run_collective({comm}, *c, {how}make);
+    return run_by_leaders({comm}, *c, {how}make, {native});
+  }}"""
     whose = "threads" if decision.handles["comm"].startswith("Neighbor") else "with_collectives"
     return f"  if (Communicator* const c = {whose}({comm})) return {'start' if request else 'run'}_collective({comm}, *c, {how}{make});"
 

@@ -4,10 +4,12 @@
 
 #include <mpi.h>
 
+#include <optional>
 #include <type_traits>
 
 #include "collective/algorithms.hpp"
 #include "collective/combine.hpp"
+#include "collective/leaders.hpp"
 #include "mpi/error.hpp"
 #include "threadcomm/topology.hpp"
 
@@ -66,18 +68,23 @@ inline lane::Memory unless_in_place(const void* at, MPI_Count count, MPI_Datatyp
 struct MakeBarrier {
   collective::Steps operator()(Collective& c) const { return collective::barrier(c); }
   bool by_team(Rank& rank, p2p::Call call) const { return collective::barrier_by_team(rank, call); }
+  std::optional<int> by_leaders(Rank& rank, p2p::Call call) const { return collective::barrier_by_leaders(rank, call); }
 };
 inline MakeBarrier Barrier(Rank&) { return {}; }
 
 struct MakeBcast {
+  collective::Buffer buffer;
   lane::Memory data;
   int root;
   collective::Steps operator()(Collective& c) const { return collective::broadcast(c, data, root); }
   bool by_team(Rank& rank, p2p::Call call) const { return collective::broadcast_by_team(rank, data, root, call); }
+  std::optional<int> by_leaders(Rank& rank, p2p::Call call) const {
+    return collective::broadcast_by_leaders(rank, buffer, data, root, call);
+  }
 };
 inline MakeBcast Bcast(Rank& rank, void* buf, MPI_Count n, MPI_Datatype t, int root) {
   check_root(rank, root);
-  return {memory_of(buf, n, t), root};
+  return {{buf, n, t}, memory_of(buf, n, t), root};
 }
 
 inline auto gather(Rank& rank, const void* s, MPI_Count sn, MPI_Datatype st, Blocks all, int root) {
@@ -169,6 +176,7 @@ struct MakeReduce {
   int root;
   collective::Steps operator()(Collective& c) const { return collective::reduce(c, all, root); }
   bool by_team(Rank& rank, p2p::Call call) const { return collective::reduce_by_team(rank, all, root, call); }
+  std::optional<int> by_leaders(Rank& rank, p2p::Call call) const { return collective::reduce_by_leaders(rank, all, root, call); }
 };
 inline MakeReduce Reduce(Rank& rank, const void* s, void* r, MPI_Count n, MPI_Datatype t, MPI_Op op, int root) {
   check_root(rank, root);
@@ -179,6 +187,7 @@ struct MakeAllreduce {
   Reduction all;
   collective::Steps operator()(Collective& c) const { return collective::allreduce(c, all); }
   bool by_team(Rank& rank, p2p::Call call) const { return collective::allreduce_by_team(rank, all, call); }
+  std::optional<int> by_leaders(Rank& rank, p2p::Call call) const { return collective::allreduce_by_leaders(rank, all, call); }
 };
 inline MakeAllreduce Allreduce(Rank&, const void* s, void* r, MPI_Count n, MPI_Datatype t, MPI_Op op) {
   return {reduction(s, r, n, t, op)};

@@ -68,7 +68,7 @@ int release(MPI_Comm* comm, int (*native)(MPI_Comm*), const char* call = __built
   if (comm) p2p::wait_until_made(*comm);
   // These two are not freed, as the MPI will say.
   if (c && *comm != MPI_COMM_WORLD && *comm != MPI_COMM_SELF) {
-    if (c->collectives) {
+    if (c->collectives || c->by_leaders) {
       ordinary::free_carried(*c);
     } else {
       p2p::destroy_communicator(*c);

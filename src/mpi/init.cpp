@@ -148,6 +148,7 @@ void report_lanes() noexcept {
 int finish_last() noexcept {
   int key = MPI_KEYVAL_INVALID;
   const auto end = [](MPI_Comm, int, void*, void*) {
+    ordinary::end_world();
     finish();
     close_groups();
     layout::free_quiet();

@@ -17,6 +17,7 @@
 
 #include "base/error.hpp"
 #include "collective/rank.hpp"
+#include "collective/team.hpp"
 #include "lane/endpoints.hpp"
 #include "lane/node.hpp"
 #include "p2p/communicator.hpp"
@@ -50,7 +51,7 @@ struct Ticket {
   std::uint64_t flags;     ///< of its ArrivalFlags; 0: it has none
   std::uint32_t context, hidden;
   bool ok;                         ///< it has memory
-  bool near;                       ///< it shares memory with all of the communicator's processes
+  bool near;                       ///< it shares memory with all of the communicator's processes on its node
   bool no_any_tag, no_any_source;  ///< what its program promises
 };
 
@@ -136,6 +137,11 @@ std::shared_ptr<collective::Members> find_members(std::span<const int> processes
   return all;
 }
 
+/// The ranks on a rank's node.
+const std::vector<std::uint32_t>& node_of(const collective::Members& all, int rank) {
+  return all.ranks_of[all.group_of[static_cast<std::size_t>(rank)]];
+}
+
 /// One more endpoint, for so many peers. Throws std::bad_alloc, std::system_error.
 p2p::LocalEndpoint& add_local(Rank& r, std::size_t peers) {
   p2p::LocalEndpoint local;
@@ -163,12 +169,13 @@ p2p::Draft begin_carrying(int rank, const std::shared_ptr<collective::Members>& 
   r.set_members(members);
   r.all = members.get();
   r.free_now = [](Rank& unused) { p2p::discard(&unused); };
+  const std::vector<std::uint32_t>& here = node_of(*members, rank);
   *mine = {r.endpoint().address().offset,
-           collective::take_flags(r),
+           collective::take_flags(r, here),
            r.locals.front().context->id,
            r.hidden->id,
            true,
-           std::ranges::all_of(members->peers, [](const p2p::Peer& p) { return p.process < 0; }),
+           std::ranges::all_of(here, [&](std::uint32_t i) { return members->peers[i].process < 0; }),
            false,
            false};
   return draft;
@@ -225,6 +232,25 @@ void add_slots(Rank& r, collective::Members& members, MPI_Comm handle) {
   r.slots = kSlots;
 }
 
+/// Can the ranks of each node meet, and does a node have several? Then its leader talks for them to the others.
+bool have_leaders(const collective::Members& members, std::span<const Ticket> all) {
+  const auto meets = [&](const std::vector<std::uint32_t>& node) {
+    return node.size() == 1 || std::ranges::all_of(node, [&](std::uint32_t r) { return all[r].flags != 0; });
+  };
+  return members.ranks_of.size() < all.size() && std::ranges::all_of(members.ranks_of, meets);
+}
+
+/// Whose collective calls are plait's: as all ranks say.
+void choose_collectives(Rank& r, const collective::Members& members, std::span<const Ticket> all) {
+  const bool near = std::ranges::all_of(all, &Ticket::near);
+  const bool one_node = members.ranks_of.size() == 1;
+  r.collectives = near && one_node;
+  r.by_leaders = near && !one_node && have_leaders(members, all);
+  if (r.collectives) return;
+  if (!r.by_leaders) r.team.reset();
+  p2p::tell_left(r.by_leaders ? p2p::Left::others_between_nodes : p2p::Left::collectives_between_nodes);
+}
+
 /// All have told. Throws std::bad_alloc.
 void end_carrying(Rank& r, collective::Members& members, MPI_Comm handle, std::span<const Ticket> all) {
   r.handle = handle;
@@ -234,12 +260,10 @@ void end_carrying(Rank& r, collective::Members& members, MPI_Comm handle, std::s
     members.peers[i].address.offset = all[i].endpoint;
     members.peers[i].context = all[i].context;
     members.hidden[i] = all[i].hidden;
-    flags.push_back(all[i].flags);
   }
+  for (const std::uint32_t i : node_of(members, r.rank)) flags.push_back(all[i].flags);
   collective::meet_team(r, flags);
-  // Between nodes the MPI's own are faster.
-  r.collectives = std::ranges::all_of(all, &Ticket::near);
-  if (!r.collectives) p2p::tell_left(p2p::Left::collectives_between_nodes);
+  choose_collectives(r, members, all);
 }
 
 }  // namespace
@@ -294,6 +318,11 @@ void carry(MPI_Comm made, MPI_Info info) noexcept try {
   p2p::enter(*draft);
   static_cast<void>(draft.release());  // NOLINT(bugprone-unused-return-value): found by its handle from now on
 } catch (...) {                        // NOLINT(bugprone-empty-catch): the MPI carries it
+}
+
+void end_world() noexcept {
+  p2p::Communicator* const world = p2p::find_communicator(MPI_COMM_WORLD);
+  if (world && world->by_leaders) static_cast<Rank*>(world)->leaders.free();
 }
 
 void free_carried(p2p::Communicator& c) noexcept {

@@ -1,6 +1,7 @@
 // Ordinary communicators that plait carries: with PLAIT_COMMUNICATORS=all every intracommunicator of processes of MPI_COMM_WORLD, each with
-// an endpoint of its own in each process. Its point-to-point messages are plait's, and its collective calls but those of neighbours and
-// the persistent ones. Attributes, and all else, stay the MPI's.
+// an endpoint of its own in each process. Its point-to-point messages are plait's, and within a node its collective calls but those of
+// neighbours and the persistent ones; of one that spans nodes some calls are plait's in the nodes and the MPI's between them
+// (collective/leaders.hpp). Attributes, and all else, stay the MPI's.
 #pragma once
 
 #include <mpi.h>
@@ -17,6 +18,9 @@ void carry_all(bool threads) noexcept;
 /// in `info` mpi_assert_no_any_tag is heeded, if all processes give it: several endpoints share out its messages by their tags, so that
 /// threads seldom meet. With mpi_assert_no_any_source it is by sender and receiver, too.
 void carry(MPI_Comm made, MPI_Info info = MPI_INFO_NULL) noexcept;
+
+/// Before the MPI is finalized, and with it MPI_COMM_WORLD.
+void end_world() noexcept;
 
 /// The program frees one that has collective calls of plait's; before the MPI does.
 void free_carried(p2p::Communicator& c) noexcept;

@@ -83,6 +83,8 @@ struct Communicator {
   bool multiplex = false;
   bool ordinary = false;     ///< plait carries it: its endpoint goes with it, and the handle is not plait's
   bool collectives = false;  ///< an ordinary one whose collective calls are plait's, too: it is a collective::Rank
+  /// One that spans nodes, some of whose blocking collective calls are plait's in the nodes and the MPI's between them: likewise.
+  bool by_leaders = false;
   /// Endpoints in each process among which messages are shared out by their tags: a power of two. Several where all processes of an
   /// ordinary one have promised to take no tag for any; then tags can be matched apart, and threads with tags of their own do not meet.
   std::uint32_t slots = 1;

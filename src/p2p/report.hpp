@@ -6,7 +6,15 @@
 namespace plait::p2p {
 
 /// What plait leaves to the MPI though it is asked to carry all.
-enum class Left { intercommunicators, other_worlds, no_memory, collectives_between_nodes };
+enum class Left {
+  intercommunicators,
+  other_worlds,
+  no_memory,
+  collectives_between_nodes,
+  others_between_nodes,
+  reductions_between_nodes,
+  large_between_nodes
+};
 
 /// Says so on stderr, once a process.
 void tell_left(Left what) noexcept;
