@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "check.h"
+#include "comm.hpp"
 
 // Open MPI 5 calls itself MPI 3.1, and has them.
 #if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
@@ -22,17 +23,6 @@
 #endif
 
 namespace {
-
-int rank_of(MPI_Comm comm) {
-  int rank = -1;
-  MPI_Comm_rank(comm, &rank);
-  return rank;
-}
-int size_of(MPI_Comm comm) {
-  int size = 0;
-  MPI_Comm_size(comm, &size);
-  return size;
-}
 
 /// Is the error of that class?
 bool is(int error, int expected) {
@@ -91,6 +81,7 @@ bool has_collectives_of_plait(MPI_Comm comm) {
 void collectives(MPI_Comm comm, const char* make, bool carried) {
   const int size = comm == MPI_COMM_NULL ? 1 : size_of(comm);
   if (size == 1) return;
+  MPI_Barrier(comm);  // between nodes its leaders call the MPI
   MPI_Comm node = MPI_COMM_NULL;
   PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
   const bool here = size_of(node) == size;

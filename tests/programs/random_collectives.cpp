@@ -1,14 +1,16 @@
 // random_collectives: random collective calls on thread communicators, every result held against a plain reference.
 //
-//   random_collectives [--seed S] [--calls N] [--threads T] [--more M]
+//   random_collectives [--seed S] [--calls N] [--threads T] [--more M] [--leaders 1]
 //
 // Every process has T threads, and M more than the one before it (0: the process itself is the rank, on ordinary communicators, which tests
 // the MPI and this program). All ranks draw the same calls: which, on which communicator, how much, of which datatypes, to which root,
-// blocking or not, in place or not. Data are a hash of who sends what to whom, so each rank knows what it has to find.
+// blocking or not, in place or not; with --leaders only those that nodes' leaders make between nodes. Data are a hash of who sends what to
+// whom, so each rank knows what it has to find.
 #include <mpi.h>
 #include <plait/mpix.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -28,6 +30,7 @@ std::uint64_t seed = 0;
 int calls = 300;
 int threads = 4;
 int added = 0;
+bool leaders = false;
 
 std::uint64_t mix(std::uint64_t x) {
   x += 0x9E3779B97F4A7C15u;
@@ -188,7 +191,11 @@ class Player {
     nonblocking_ = rng.one_in(2);
     in_place_ = rng.one_in(3);
     large_ = rng.one_in(6);
-    const int kind = rng.below(14);
+    int kind = rng.below(14);
+    if (leaders) {
+      nonblocking_ = false;
+      kind = std::array{0, 1, 9, 10}[static_cast<std::size_t>(kind % 4)];  // barrier, broadcast, reduce, allreduce
+    }
     const std::uint64_t more = rng.next();
     if (comm_ != MPI_COMM_NULL) {
       MPI_Comm_rank(comm_, &me_);
@@ -549,6 +556,7 @@ int main(int argc, char** argv) {
     if (word == "--seed") seed = std::strtoull(argv[i + 1], nullptr, 0);
     if (word == "--calls") calls = std::atoi(argv[i + 1]);
     if (word == "--threads") threads = std::atoi(argv[i + 1]);
+    if (word == "--leaders") leaders = std::atoi(argv[i + 1]) != 0;
     if (word == "--more") added = std::atoi(argv[i + 1]);
   }
   MPI_Type_contiguous(2, MPI_UINT32_T, &affine_type);

@@ -120,6 +120,37 @@ def test_random_collectives(processes, calls):
     assert done.stdout == f"random_collectives: seed {seed}, {calls} calls by {processes} x 1 ranks, all as the reference says\n"
 
 
+@pytest.mark.parametrize(("processes", "nodes"), [(4, 2), (4, 3), (5, 2), (6, 3)])
+def test_random_collectives_of_leaders(processes, nodes):
+    """4, 5 and 6 x 1 on 2 and 3 nodes: those that plait makes inside the nodes"""
+    if reason := launch.why_no_nodes(MPI):
+        pytest.skip(reason)
+    seed = random_seed()
+    words = ["--seed", seed, "--calls", 300, "--threads", 0, "--leaders", 1]
+    done = run("random_collectives", *words, processes=processes, hosts=nodes, timeout=120, env=ALL)
+    assert done.stdout == f"random_collectives: seed {seed}, 300 calls by {processes} x 1 ranks, all as the reference says\n"
+
+
+@pytest.mark.parametrize(("processes", "nodes"), [(4, 2), (5, 3)])
+def test_one_process_a_node_calls_the_mpi(processes, nodes):
+    """4 and 5 x 1 and 3 on 2 and 3 nodes, with one alone on its node: without leaders all would call it"""
+    if reason := launch.why_no_nodes(MPI):
+        pytest.skip(reason)
+    assert run("leaders", processes=processes, hosts=nodes, env=ALL, timeout=120).stdout == "leaders of nodes: right\n"
+
+
+def test_the_report_says_what_leaders_leave():
+    """4 x 1 on 2 nodes"""
+    if reason := launch.why_no_nodes(MPI):
+        pytest.skip(reason)
+    left = set(re.findall("left to the MPI: (.*)", run("leaders", processes=4, hosts=2, env=[*ALL, "PLAIT_REPORT=1"], timeout=120).stderr))
+    assert left == {
+        "collective calls on communicators that span nodes, but for barriers, broadcasts, reduce and allreduce",
+        "reductions between nodes with operations or datatypes of the program's",
+        "collective calls on communicators that span nodes",  # there are too many of them
+    }
+
+
 def test_matched_probes_lose_nothing_that_comes_late():
     """2 x 1: what came between a last look and a sleep was taken out twice, the second time in vain"""
     assert run("late_probe", 20000, env=ALL, chances=1).stdout == "20000 messages\n"
