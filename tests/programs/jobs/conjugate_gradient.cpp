@@ -11,7 +11,7 @@ namespace {
 class System {
  public:
   System(MPI_Comm world, int unknowns)
-      : world_(world), rank_(jobs::rank_in(world)), size_(jobs::size_of(world)), here_(static_cast<std::size_t>(unknowns / size_)) {}
+      : world_(world), rank_(::rank_of(world)), size_(::size_of(world)), here_(static_cast<std::size_t>(unknowns / size_)) {}
 
   [[nodiscard]] std::size_t here() const { return here_; }
   [[nodiscard]] double dot(const std::vector<double>& a, const std::vector<double>& b) const {
@@ -45,7 +45,7 @@ void jobs::conjugate_gradient(MPI_Comm world) {
   std::vector<double> r(n);
   std::vector<double> q(n);
   for (std::size_t i = 1; i <= a.here(); ++i)
-    r[i] = std::cos(0.01 * static_cast<double>(static_cast<std::size_t>(rank_in(world)) * a.here() + i));
+    r[i] = std::cos(0.01 * static_cast<double>(static_cast<std::size_t>(rank_of(world)) * a.here() + i));
   std::vector<double> p = r;
   double rho = a.dot(r, r);
   for (int step = 0; step < 150; ++step) {
@@ -58,8 +58,8 @@ void jobs::conjugate_gradient(MPI_Comm world) {
     const double next = a.dot(r, r);
     for (std::size_t i = 1; i <= a.here(); ++i) p[i] = r[i] + next / rho * p[i];
     rho = next;
-    if (step % 50 == 49 && rank_in(world) == 0) std::printf("conjugate gradient, step %d: %.17g\n", step + 1, std::sqrt(rho));
+    if (step % 50 == 49 && rank_of(world) == 0) std::printf("conjugate gradient, step %d: %.17g\n", step + 1, std::sqrt(rho));
   }
   const double length = a.dot(x, x);
-  if (rank_in(world) == 0) std::printf("conjugate gradient: solution %.17g\n", length);
+  if (rank_of(world) == 0) std::printf("conjugate gradient: solution %.17g\n", length);
 }

@@ -47,7 +47,7 @@ void jobs::halo(MPI_Comm world) {
   MPI_Dims_create(size, 2, dims);
   MPI_Comm cart = MPI_COMM_NULL;
   MPI_Cart_create(world, 2, dims, periods, 0, &cart);
-  MPI_Cart_coords(cart, rank_in(cart), 2, coords);
+  MPI_Cart_coords(cart, rank_of(cart), 2, coords);
   Block b(kCells / dims[0], kCells / dims[1]);
   for (int r = 1; r <= b.rows; ++r) {
     for (int c = 1; c <= b.columns; ++c) b.now[b.at(r, c)] = std::sin(0.1 * (coords[0] * b.rows + r) * (coords[1] * b.columns + c));
@@ -75,7 +75,7 @@ void jobs::halo(MPI_Comm world) {
     for (int c = 1; c <= b.columns; ++c) sum += b.now[b.at(r, c)];
   }
   MPI_Reduce(&sum, &all, 1, MPI_DOUBLE, MPI_SUM, 0, cart);
-  if (rank_in(cart) == 0) std::printf("halo of %d x %d: change %.17g, sum %.17g\n", dims[0], dims[1], change, all);
+  if (rank_of(cart) == 0) std::printf("halo of %d x %d: change %.17g, sum %.17g\n", dims[0], dims[1], change, all);
   MPI_Type_free(&column);
   MPI_Comm_free(&cart);
 }

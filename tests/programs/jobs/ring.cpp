@@ -5,7 +5,7 @@
 #include "jobs.hpp"
 
 void jobs::ring(MPI_Comm world) {
-  const int rank = rank_in(world);
+  const int rank = rank_of(world);
   const int size = size_of(world);
   const int next = (rank + 1) % size;
   const int before = (rank + size - 1) % size;

@@ -8,7 +8,7 @@
 #include "jobs.hpp"
 
 void jobs::sample_sort(MPI_Comm world) {
-  const int rank = rank_in(world);
+  const int rank = rank_of(world);
   const auto size = static_cast<std::size_t>(size_of(world));
   constexpr std::size_t kEach = 20000;
   std::vector<std::uint32_t> keys(kEach);
