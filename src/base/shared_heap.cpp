@@ -130,7 +130,7 @@ SharedHeap::Arena* SharedHeap::arena_of(const void* at) const noexcept {
   return nullptr;
 }
 
-/// relaxed, here and in may_hold: the addresses say all.
+/// relaxed, here and in holds: the addresses say all.
 void SharedHeap::note_ranges() noexcept {
   for (std::size_t i = 0; i < arenas_.size(); ++i) {
     ranges_[i].begin.store(reinterpret_cast<std::uintptr_t>(arenas_[i]->begin), std::memory_order_relaxed);
@@ -139,7 +139,7 @@ void SharedHeap::note_ranges() noexcept {
   range_count_.store(arenas_.size(), std::memory_order_relaxed);
 }
 
-bool SharedHeap::may_hold(const void* at) const noexcept {
+bool SharedHeap::holds(const void* at) const noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(at);
   const std::size_t n = range_count_.load(std::memory_order_relaxed);
   for (std::size_t i = 0; i < n; ++i) {
@@ -242,7 +242,7 @@ SharedHeap::Given SharedHeap::give(void* block) noexcept {
 }
 
 SharedHeap::Place SharedHeap::find(const void* at, std::size_t bytes) noexcept {
-  if (!may_hold(at)) return {};
+  if (!holds(at)) return {};
   const std::lock_guard guard(lock_);
   const Arena* const arena = arena_of(at);
   if (!arena || !available_) return {};

@@ -43,8 +43,10 @@ class SharedHeap {
     std::uint64_t offset = 0;
     std::uint64_t heap_bytes = 0;  ///< of all of it
   };
-  /// Without a lock where they lie in no block.
+  /// Takes no lock where they lie in no heap.
   [[nodiscard]] Place find(const void* at, std::size_t bytes) noexcept;
+  /// Does the address lie in a heap? Takes no lock.
+  [[nodiscard]] bool holds(const void* at) const noexcept;
 
   /// So many bytes of free blocks may stay in memory, and arenas of so many bytes in all when nothing in them is used.
   static constexpr std::size_t kKept = std::size_t{64} << 20;
@@ -55,7 +57,6 @@ class SharedHeap {
  private:
   struct Arena;
   [[nodiscard]] Arena* arena_of(const void* at) const noexcept;
-  [[nodiscard]] bool may_hold(const void* at) const noexcept;
   void note_ranges() noexcept;
   [[nodiscard]] Arena* add_arena(std::size_t bytes, std::size_t alignment);
   [[nodiscard]] std::unique_ptr<Arena> make_arena(std::size_t bytes);

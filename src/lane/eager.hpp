@@ -45,6 +45,9 @@ inline constexpr std::size_t kFills = 3;
   return static_cast<std::uint32_t>((bytes + piece_of(bytes) - 1) / piece_of(bytes));
 }
 
+// The last chunk of a message may be a short one, of smaller pieces: the ring has room for these, too, where it has for a full block.
+static_assert(pieces_of(kMediumMessage) <= pieces_of(transport::kLargeBlock));
+
 enum class Protocol : std::uint8_t { cell, block, rendezvous };
 
 /// Inside a node.

@@ -17,7 +17,8 @@ namespace plait::lane {
 [[nodiscard]] inline SharedHeap::Place find_place(const Memory& m) noexcept {
   return m.layout ? SharedHeap::Place{} : SharedHeap::get().find(m.at, m.bytes);
 }
-[[nodiscard]] inline bool is_mappable(const Memory& m) noexcept { return find_place(m).heap.file >= 0; }
+/// Does it lie where others can map it?
+[[nodiscard]] inline bool is_mappable(const Memory& m) noexcept { return !m.layout && SharedHeap::get().holds(m.at); }
 
 /// A heap of another process.
 struct PeerHeap {

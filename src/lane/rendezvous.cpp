@@ -59,6 +59,7 @@ std::uint64_t most_of(const Rendezvous& r) noexcept { return in_parts(r) ? part_
 /// Smaller payloads, which go this way only where the sender wants to know that they are matched, are not worth looking for their buffers.
 constexpr std::uint64_t kLeastMapped = 4096;
 
+/// Where the other side can map the buffer of a payload; without a file: nowhere.
 SharedHeap::Place place_of(const Memory& m, std::uint64_t bytes) noexcept {
   return bytes < kLeastMapped ? SharedHeap::Place{} : find_place(m);
 }
@@ -260,6 +261,7 @@ bool Endpoint::push(Operation& send) noexcept {
   return moved;
 }
 
+/// Moves what comes next, in the way that the two buffers allow.
 bool Endpoint::push_next(Operation& send) noexcept {
   Rendezvous& r = *send.rendezvous;
   LaneOut& lane = *send.out;
