@@ -33,7 +33,6 @@ constexpr int kMostIdle = 1'000'000;
 /// costs about as much as that call, and it takes the core from whoever computes there: with 100, a ping-pong took 4 % longer.
 constexpr int kLinger = 2;
 
-constinit std::atomic<int> windows{0};
 constinit std::atomic<bool> threads_expected{false};  // a hint: relaxed
 constinit std::atomic<bool> used{false};
 constinit std::atomic<int> threads_met{0};
@@ -189,7 +188,7 @@ class Helper {
 
   void nap(int idle) const noexcept {
     const bool watching = watching_.load(std::memory_order_relaxed);
-    const bool pending = any_pending() || (watching && windows.load(std::memory_order_relaxed) > 0);
+    const bool pending = any_pending() || (watching && windows_exist());
     if (idle < kYields && (pending || watching)) {
       sched_yield();
     } else if (pending) {
@@ -222,7 +221,6 @@ bool start_thread(int key, bool (*round)(int)) noexcept {
   return Helper::get().start(key, round);
 }
 bool stop_thread(int key) noexcept { return used.load(std::memory_order_relaxed) && Helper::get().stop(key); }
-void count_windows(int more) noexcept { windows.fetch_add(more, std::memory_order_relaxed); }
 void expect_threads() noexcept {
   threads_expected.store(true, std::memory_order_relaxed);
   Blocking::concerns.store(true, std::memory_order_relaxed);

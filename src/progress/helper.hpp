@@ -17,9 +17,6 @@ bool start_thread(int key, bool (*round)(int key)) noexcept;
 /// False where it was not started. No round with `key` is made after this.
 bool stop_thread(int key) noexcept;
 
-/// Remote memory access into this process may come at any time while such windows exist.
-void count_windows(int more) noexcept;
-
 /// Several threads of the program may start something of plait's at any time, also while one of them is blocked in the MPI, and be it
 /// the first thing of plait's that there is.
 void expect_threads() noexcept;

@@ -18,6 +18,7 @@ constexpr std::size_t kMost = 16;
 constinit std::array<std::atomic<Source*>, kMost> list{};
 constinit std::atomic<bool> polling{false};  // a hint: relaxed
 constinit std::atomic<void (*)() noexcept> mpi_poll{nullptr};
+constinit std::atomic<int> windows{0};  // a hint: relaxed
 
 /// This thread drives the sources.
 thread_local bool inside = false;
@@ -45,7 +46,7 @@ void add_source(Source& source, bool polled) noexcept {
   if (at == 0) help_those_blocked();
 }
 
-bool must_poll() noexcept { return polling.load(std::memory_order_relaxed); }
+bool must_poll() noexcept { return polling.load(std::memory_order_relaxed) || windows_exist(); }
 
 bool any_pending() noexcept {
   return any_source([](const Source& s) { return s.pending(); });
@@ -71,6 +72,9 @@ void set_mpi_poll(void (*poll)() noexcept) noexcept { mpi_poll.store(poll, std::
 void poll_mpi() noexcept {
   if (void (*const poll)() noexcept = mpi_poll.load(std::memory_order_relaxed)) poll();
 }
+
+void count_windows(int more) noexcept { windows.fetch_add(more, std::memory_order_relaxed); }
+bool windows_exist() noexcept { return windows.load(std::memory_order_relaxed) > 0; }
 
 bool drive_sometimes() noexcept {
   /// A round costs more than most calls that ask.

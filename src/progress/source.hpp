@@ -31,7 +31,7 @@ void add_source(Source& source, bool polled = false) noexcept;
 /// relaxed: what every call of the MPI's asks first. A program without plait's features has none.
 extern std::atomic<std::size_t> sources;
 [[nodiscard]] inline bool sources_exist() noexcept { return sources.load(std::memory_order_relaxed) != 0; }
-/// Is there one that has to be polled?
+/// Is there one that has to be polled, or a window?
 [[nodiscard]] bool must_poll() noexcept;
 
 [[nodiscard]] bool any_pending() noexcept;
@@ -44,6 +44,9 @@ void flush() noexcept;
 /// waits let it move now and then. Set once.
 void set_mpi_poll(void (*poll)() noexcept) noexcept;
 void poll_mpi() noexcept;
+/// While there are windows, others access this process's memory at any time, by the MPI, which has to be polled for that.
+void count_windows(int more) noexcept;
+[[nodiscard]] bool windows_exist() noexcept;
 
 /// Around a call of plait's that has asked in vain, or of the MPI's that asks and comes back: a program that asks again and again
 /// waits no less than one that blocks. Every so many calls of a thread drive all sources; true for those.

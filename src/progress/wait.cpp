@@ -101,16 +101,18 @@ void Wait::begin_sleep() noexcept {
   const std::lock_guard guard(d.lock);
   try {
     d.asleep.push_back(waiter_.event());
+    listed_ = true;
   } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): it wakes by itself
   }
 }
 
 void Wait::end_sleep() noexcept {
-  if (!must_poll()) return;
+  if (!listed_) return;
+  listed_ = false;
   Driving& d = driving();
   const std::lock_guard guard(d.lock);
   const auto at = std::ranges::find(d.asleep, waiter_.event());
-  if (at != d.asleep.end()) d.asleep.erase(at);
+  d.asleep.erase(at);
 }
 
 void Wait::leave() noexcept {

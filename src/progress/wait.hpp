@@ -115,6 +115,7 @@ class Wait {
   int rounds_ = 0;
   int sleeps_ = 0;
   bool polled_ = false;  ///< the waiter knows that we wait
+  bool listed_ = false;  ///< among those that sleep while one polls
   bool driver_ = false;  ///< this wait is the one that polls what has to be polled
 };
 

@@ -151,6 +151,14 @@ def test_the_report_says_what_leaders_leave():
     }
 
 
+@pytest.mark.parametrize("processes", [2, 6])
+def test_one_sided_calls_are_answered_by_those_that_wait_in_plait(processes):
+    """2 and 6 x 1"""
+    # Were each answered when a sleeper next looks, they would take 50 s.
+    done = run("window_while_waiting", 5000, processes=processes, env=ALL, timeout=30)
+    assert done.stdout == "5000 additions while it waited\n"
+
+
 def test_matched_probes_lose_nothing_that_comes_late():
     """2 x 1: what came between a last look and a sleep was taken out twice, the second time in vain"""
     assert run("late_probe", 20000, env=ALL, chances=1).stdout == "20000 messages\n"
