@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <mutex>
@@ -20,15 +21,22 @@ namespace plait::collective {
 
 namespace {
 
-using Loop = void (*)(const void* lower, void* upper, std::int64_t count);
+using Loop = void (*)(const void* lower, const void* upper, void* result, std::int64_t count);
 
 // ---- MPI's own operations on C's numbers
 
+/// The result may be where one of the two is.
 template <class T, class F>
-void loop(const void* lower, void* upper, std::int64_t count) {
+void loop(const void* lower, const void* upper, void* result, std::int64_t count) {
   const T* const l = static_cast<const T*>(lower);
-  T* const u = static_cast<T*>(upper);
-  for (std::int64_t i = 0; i < count; ++i) u[i] = static_cast<T>(F{}(l[i], u[i]));
+  const T* const u = static_cast<const T*>(upper);
+  T* const r = static_cast<T*>(result);
+#if defined(__clang__)
+#pragma clang loop vectorize(assume_safety)
+#else
+#pragma GCC ivdep
+#endif
+  for (std::int64_t i = 0; i < count; ++i) r[i] = static_cast<T>(F{}(l[i], u[i]));
 }
 
 /// Sums of signed integers wrap around, as those of most MPIs do.
@@ -78,16 +86,16 @@ struct Found {
 };
 /// Of equal ones the first place. Touches no padding: the last element may end before its own.
 template <class T, class Better>
-void loop_over_places(const void* lower, void* upper, std::int64_t count) {
+void loop_over_places(const void* lower, const void* upper, void* result, std::int64_t count) {
   const auto* const a = static_cast<const Found<T>*>(lower);
-  auto* const b = static_cast<Found<T>*>(upper);
+  const auto* const b = static_cast<const Found<T>*>(upper);
+  auto* const r = static_cast<Found<T>*>(result);
   for (std::int64_t i = 0; i < count; ++i) {
-    if (a[i].value == b[i].value) {
-      b[i].place = std::min(a[i].place, b[i].place);
-    } else if (Better()(a[i].value, b[i].value)) {
-      b[i].value = a[i].value;
-      b[i].place = a[i].place;
-    }
+    const bool same = a[i].value == b[i].value;
+    const bool first = Better()(a[i].value, b[i].value);
+    const int place = same ? std::min(a[i].place, b[i].place) : first ? a[i].place : b[i].place;
+    r[i].value = first ? a[i].value : b[i].value;
+    r[i].place = place;
   }
 }
 
@@ -231,7 +239,7 @@ Combination::Combination(const p2p::Type& type, MPI_Op op)
 
 void Combination::operator()(const void* lower, void* upper, MPI_Count count) const {
   if (loop_) {
-    loop_(lower, upper, count);
+    loop_(lower, upper, upper, count);
     return;
   }
   MPI_Datatype type = type_;
@@ -252,6 +260,15 @@ void Combination::operator()(const void* lower, void* upper, MPI_Count count) co
       check(PMPI_Reduce_local(offset_by(lower, at), offset_by(upper, at), n, type, op_));
     }
   }
+}
+
+void Combination::operator()(const void* lower, const void* upper, void* result, MPI_Count count) const {
+  if (loop_) {
+    loop_(lower, upper, result, count);
+    return;
+  }
+  std::memcpy(result, upper, static_cast<std::size_t>(count * extent_));
+  (*this)(lower, result, count);
 }
 
 void* combine_tree(std::span<void*> blocks, MPI_Count count, const Combination& combine) {

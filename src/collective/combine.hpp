@@ -27,12 +27,15 @@ class Combination {
 
   /// upper = lower op upper, element by element.
   void operator()(const void* lower, void* upper, MPI_Count count) const;
+  /// result = lower op upper, on elements without gaps. Where `has_loop`, it may be one of the two.
+  void operator()(const void* lower, const void* upper, void* result, MPI_Count count) const;
+  [[nodiscard]] bool has_loop() const noexcept { return loop_ != nullptr; }
   [[nodiscard]] MPI_Op operation() const noexcept { return op_; }
   [[nodiscard]] bool is_the_programs() const noexcept { return function_.small || function_.large; }
   [[nodiscard]] bool uses_mpi() const noexcept { return !loop_ && !is_the_programs(); }
 
  private:
-  void (*loop_)(const void* lower, void* upper, std::int64_t count);
+  void (*loop_)(const void* lower, const void* upper, void* result, std::int64_t count);
   UserFunction function_;
   MPI_Datatype type_;
   MPI_Op op_;

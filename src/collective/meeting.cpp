@@ -1,6 +1,7 @@
 // Blocking collective calls of ranks that share memory, by meetings of the team. Little data lies in the slots: one meeting is
 // all. More goes piece by piece: each rank stages the next chunk of its data for ranks of other processes while they read the
-// last one; those of its own process read where the data is. The first meeting says how much there is, and where.
+// last one; those of its own process read where the data is. The first meeting says how much there is, and where. Reductions: each rank
+// combines a share, or, where there are two processes, all that is its own to have.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -59,8 +60,11 @@ void combine_at(std::span<const std::byte*> from, std::byte* to, std::size_t byt
     for (std::size_t i = 0; i < pairs; ++i) {
       const bool alone = 2 * i + 1 == from.size();
       at[i] = i + 1 == pairs ? to + begin : &rooms[i * kPiece];
-      std::memcpy(at[i], from[alone ? 2 * i : 2 * i + 1] + begin, n);
-      if (!alone) r.combine(from[2 * i] + begin, at[i], count);
+      if (alone) {
+        std::memcpy(at[i], from[2 * i] + begin, n);
+      } else {
+        r.combine(from[2 * i] + begin, from[2 * i + 1] + begin, at[i], count);
+      }
     }
     static_cast<void>(combine_tree({at.data(), pairs}, count, r.combine));
   }
@@ -147,6 +151,39 @@ class LargeReduction {
   std::array<const std::byte*, Team::kRanks> near_{};  ///< the data of ranks of this process
 };
 
+/// The same of two ranks, each in a process of its own: each stages all of its data, and combines the other's with its own where the result
+/// is to be. That is one meeting for a chunk, and no copy of the result.
+void combine_two(Team& team, const Reduction& r, std::size_t size, bool wants_result, p2p::Call call) {
+  const std::uint64_t bytes = static_cast<std::uint64_t>(r.count) * size;
+  const std::size_t chunk = team.chunk() / size * size;
+  const std::uint64_t chunks = chunks_of(bytes, chunk);
+  const std::size_t me = team.me(), other = 1 - me;
+  const auto* const mine = static_cast<const std::byte*>(r.from);
+  const auto stage = [&](std::uint64_t k) {
+    if (k < chunks) std::memcpy(team.stage(k, call), mine + k * chunk, piece(bytes, k * chunk, chunk));
+  };
+  if (open_bulk(team, mine, call)) stage(0);
+  team.arrive(bytes);
+  const ArrivalFlags::Slot& theirs = team.of(other, call);
+  require(theirs.bytes == bytes, MPI_ERR_TRUNCATE);
+  team.know_bulk(me, bulk_in(team.of(me, call)));
+  team.know_bulk(other, bulk_in(theirs));
+  for (std::uint64_t k = 0;; ++k) {
+    if (wants_result) {
+      std::array<const std::byte*, 2> from{};
+      from[me] = mine + k * chunk;
+      from[other] = team.staged(other, k);
+      combine_at(from, static_cast<std::byte*>(r.to) + k * chunk, piece(bytes, k * chunk, chunk), size, r);
+    }
+    if (k + 1 == chunks) break;
+    static_cast<void>(team.open(call));
+    stage(k + 1);
+    team.arrive();
+    team.wait_for_all(call);
+  }
+  team.end_bulk(chunks);
+}
+
 void combine_brought(Team& team, const Reduction& r, std::size_t bytes, std::size_t size, p2p::Call call) {
   std::array<const std::byte*, Team::kRanks> from{};
   for (std::size_t i = 0; i < team.size(); ++i) {
@@ -169,7 +206,11 @@ void combine_in(Team& team, const Reduction& r, bool wants_result, p2p::Call cal
   const auto size = static_cast<std::size_t>(r.type.size);
   const std::size_t bytes = static_cast<std::size_t>(r.count) * size;
   if (bytes > ArrivalFlags::kBytes) {
-    LargeReduction(team, r, size, call).run(wants_result);
+    if (team.size() == 2 && !team.in_one_process() && r.combine.has_loop()) {
+      combine_two(team, r, size, wants_result, call);
+    } else {
+      LargeReduction(team, r, size, call).run(wants_result);
+    }
     return;
   }
   std::memcpy(team.open(call).data, r.from, bytes);
