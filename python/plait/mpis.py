@@ -118,7 +118,8 @@ class Mpi:
 
     def plait_flags(self, arguments: list[str]) -> list[str]:
         """What plait adds in front of a compiler's `arguments`: its headers and, where they link, libplait.so."""
-        flags = [f"-I{ROOT / 'include'}"]
+        # GASPI's headers are included by their bare names.
+        flags = [f"-I{ROOT / 'include'}", f"-I{ROOT / 'include/plait'}"]
         if links(arguments):
             # Before everything else, the MPI too, or its functions would not be those that a program calls. A linker that
             # drops libraries as not needed would drop one that comes before the objects.
