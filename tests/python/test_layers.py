@@ -7,7 +7,7 @@ from plait.mpis import ROOT
 
 SOURCES = ROOT / "src"
 
-# What each room may use beside itself. Features (grequest, stream, threadcomm, ordinary, partitioned) do not know each other.
+# What each room may use beside itself. Features (grequest, stream, threadcomm, ordinary, partitioned, gaspi) do not know each other.
 BELOW_FEATURES = {"base", "progress", "layout", "transport", "lane", "p2p"}
 MAY_USE = {
     "base": set(),
@@ -22,7 +22,8 @@ MAY_USE = {
     "threadcomm": BELOW_FEATURES | {"collective"},
     "ordinary": BELOW_FEATURES | {"collective"},
     "partitioned": BELOW_FEATURES,
-    "mpi": BELOW_FEATURES | {"collective", "grequest", "stream", "threadcomm", "ordinary", "partitioned"},
+    "gaspi": BELOW_FEATURES,
+    "mpi": BELOW_FEATURES | {"collective", "grequest", "stream", "threadcomm", "ordinary", "partitioned", "gaspi"},
 }
 # Compiled and tested without any MPI: files of these rooms that may include mpi.h.
 WITHOUT_MPI = {"base": set(), "progress": set(), "lane": set(), "transport": {"packets.cpp", "packets.hpp"}}
