@@ -25,6 +25,8 @@ struct Patience {
 };
 /// A message: a round takes some 20 ns.
 inline constexpr Patience kForMessage{1000, 60, 100};
+/// A notification in shared memory, or a word of a peer's: a round takes some ns, and the other side may be computing.
+inline constexpr Patience kForNotification{2000, 60, 100};
 /// The pieces of a partitioned message; a late thread may be computing.
 inline constexpr Patience kForPartition{1000, 20, 2000, 4};
 /// Ranks that come to the same collective call; then the endpoint is looked after, too.

@@ -1,0 +1,138 @@
+#include "gaspi/passive.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "gaspi/job.hpp"
+#include "gaspi/segments.hpp"
+#include "lane/node.hpp"
+
+namespace plait::gaspi {
+
+/// This process's message to that rank is on its way. False where another one is.
+bool Passive::begin(Peer& peer, std::uint32_t segment, std::uint64_t offset, std::uint64_t bytes) {
+  const std::lock_guard guard(lock_);
+  const auto [at, is_new] = sending_.try_emplace(peer.rank);
+  Sending& sending = at->second;
+  if (!is_new) {
+    const bool same = sending.segment == segment && sending.offset == offset && sending.bytes == bytes;
+    return same && std::exchange(sending.left, false);
+  }
+  sending = {segment, offset, bytes};
+  const std::byte* const from = own(job_, segment)->data + offset;
+  if (!peer.control) {
+    far::send_passive(job_, peer, {from, bytes});
+    return true;
+  }
+  if (copies_.empty()) copies_.push_back(lane::Node::get().region().take(kPassive));
+  sending.copy = copies_.back();
+  copies_.pop_back();
+  std::memcpy(sending.copy.memory, from, bytes);
+  PassiveSlot& slot = peer.control->passive(static_cast<std::size_t>(job_.local), job_.locals);
+  slot.offset = sending.copy.offset;
+  slot.bytes = bytes;
+  slot.rank = job_.rank;
+  // release: the message.
+  slot.state.store(PassiveSlot::kOffered, std::memory_order_release);
+  peer.control->bell.notify();
+  return true;
+}
+
+bool Passive::is_over(Peer& peer) {
+  const std::lock_guard guard(lock_);
+  const auto at = sending_.find(peer.rank);
+  if (peer.control) {
+    PassiveSlot& slot = peer.control->passive(static_cast<std::size_t>(job_.local), job_.locals);
+    // acquire: the copy may be written again.
+    if (slot.state.load(std::memory_order_acquire) != PassiveSlot::kTaken) return false;
+    slot.state.store(PassiveSlot::kFree, std::memory_order_relaxed);
+    copies_.push_back(at->second.copy);
+  } else if (!at->second.received) {
+    return false;
+  }
+  sending_.erase(at);
+  return true;
+}
+
+gaspi_return_t Passive::send(std::uint32_t segment, std::uint64_t offset, std::uint16_t rank, std::uint64_t bytes,
+                             gaspi_timeout_t timeout) {
+  const Deadline deadline(timeout);
+  Peer& peer = job_.peers[rank];
+  bool begun = false;
+  const bool sent = wait_for(job_, deadline, progress::kForMessage, job_.control->bell, [&] {
+    if (peer.dead.load(std::memory_order_relaxed)) return true;
+    if (!begun) begun = begin(peer, segment, offset, bytes);
+    return begun && is_over(peer);
+  });
+  if (peer.dead.load(std::memory_order_relaxed)) return GASPI_ERROR;
+  if (sent) return GASPI_SUCCESS;
+  if (begun) {
+    const std::lock_guard guard(lock_);
+    sending_[rank].left = true;
+  }
+  return GASPI_TIMEOUT;
+}
+
+bool Passive::take_near(std::byte* to, std::uint64_t room, gaspi_rank_t& from, gaspi_return_t& result) {
+  for (std::uint32_t i = 0; i < job_.locals; ++i) {
+    const std::uint32_t local = (next_ + i) % job_.locals;
+    PassiveSlot& slot = job_.control->passive(local, job_.locals);
+    // acquire: the message.
+    if (slot.state.load(std::memory_order_acquire) != PassiveSlot::kOffered) continue;
+    next_ = local + 1;
+    Peer& sender = job_.peers[slot.rank];
+    result = slot.bytes <= room ? GASPI_SUCCESS : GASPI_ERR_INV_SIZE;
+    if (result != GASPI_SUCCESS) return true;
+    std::memcpy(to, lane::Node::get().at({sender.region, slot.offset}), slot.bytes);
+    from = sender.rank;
+    // release: it has been read.
+    slot.state.store(PassiveSlot::kTaken, std::memory_order_release);
+    sender.control->bell.notify();
+    return true;
+  }
+  return false;
+}
+
+bool Passive::take(std::byte* to, std::uint64_t room, gaspi_rank_t& from, gaspi_return_t& result) {
+  const std::lock_guard guard(lock_);
+  if (arrived_.empty()) return take_near(to, room, from, result);
+  const Message& message = arrived_.front();
+  result = message.data.size() <= room ? GASPI_SUCCESS : GASPI_ERR_INV_SIZE;
+  if (result != GASPI_SUCCESS) return true;
+  std::memcpy(to, message.data.data(), message.data.size());
+  from = message.from;
+  far::acknowledge_passive(job_, job_.peers[from]);
+  arrived_.pop_front();
+  return true;
+}
+
+gaspi_return_t Passive::receive(std::uint32_t segment, std::uint64_t offset, gaspi_rank_t& from, std::uint64_t bytes,
+                                gaspi_timeout_t timeout) {
+  const Deadline deadline(timeout);
+  std::byte* const to = own(job_, segment)->data + offset;
+  gaspi_return_t result = GASPI_TIMEOUT;
+  wait_for(job_, deadline, progress::kForMessage, job_.control->bell, [&] { return take(to, bytes, from, result); });
+  return result;
+}
+
+void Passive::arrive(std::uint16_t from, std::uint64_t all, std::uint64_t at, std::span<const std::byte> data) {
+  const std::lock_guard guard(lock_);
+  Message& message = coming_[from];
+  message.from = from;
+  message.data.resize(all);
+  std::memcpy(message.data.data() + at, data.data(), data.size());
+  message.come += data.size();
+  if (message.come < all) return;
+  arrived_.push_back(std::move(message));
+  coming_.erase(from);
+  job_.control->bell.notify();
+}
+
+void Passive::received(std::uint16_t by) {
+  const std::lock_guard guard(lock_);
+  if (const auto at = sending_.find(by); at != sending_.end()) at->second.received = true;
+  job_.control->bell.notify();
+}
+
+}  // namespace plait::gaspi
