@@ -1,8 +1,11 @@
 // MPI_Init, MPI_Init_thread and what MPI_Finalize does for plait: the thread level that plait needs, and what it has open.
+#include "mpi/init.hpp"
+
 #include <sched.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -12,6 +15,7 @@
 
 #include "base/fatal.hpp"
 #include "base/settings.hpp"
+#include "gaspi/job.hpp"
 #include "lane/endpoint.hpp"
 #include "layout/quiet.hpp"
 #include "mpi/from_group.hpp"
@@ -148,6 +152,7 @@ void report_lanes() noexcept {
 int finish_last() noexcept {
   int key = MPI_KEYVAL_INVALID;
   const auto end = [](MPI_Comm, int, void*, void*) {
+    gaspi::stop();
     ordinary::end_world();
     finish();
     close_groups();
@@ -195,15 +200,38 @@ int initialize(int* argc, char*** argv, int required, int* provided) noexcept {
   return MPI_SUCCESS;
 }
 
+/// gaspi_proc_init has started the MPI, and the program has not asked for it itself. Set-up is one thread's: relaxed.
+constinit std::atomic<bool> started_alone{false};
+
+/// The program's own call.
+int initialize_for_program(int* argc, char*** argv, int required, int* provided) noexcept {
+  if (!started_alone.exchange(false, std::memory_order_relaxed)) return initialize(argc, argv, required, provided);
+  // It is there, with the highest level. From now on the program ends it.
+  return provided ? PMPI_Query_thread(provided) : MPI_SUCCESS;
+}
+
 }  // namespace
+
+bool start_for_gaspi() noexcept {
+  int initialized = 0;
+  int finalized = 0;
+  if (PMPI_Initialized(&initialized) != MPI_SUCCESS || PMPI_Finalized(&finalized) != MPI_SUCCESS || finalized) return false;
+  if (initialized) return true;
+  if (initialize(nullptr, nullptr, MPI_THREAD_MULTIPLE, nullptr) != MPI_SUCCESS) return false;
+  started_alone.store(true, std::memory_order_relaxed);
+  return true;
+}
+
+bool end_for_gaspi() noexcept { return !started_alone.exchange(false, std::memory_order_relaxed) || MPI_Finalize() == MPI_SUCCESS; }
+
 }  // namespace plait::mpi
 
 #pragma GCC visibility push(default)
 
-extern "C" int MPI_Init(int* argc, char*** argv) { return plait::mpi::initialize(argc, argv, MPI_THREAD_SINGLE, nullptr); }
+extern "C" int MPI_Init(int* argc, char*** argv) { return plait::mpi::initialize_for_program(argc, argv, MPI_THREAD_SINGLE, nullptr); }
 
 extern "C" int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
-  return plait::mpi::initialize(argc, argv, required, provided);
+  return plait::mpi::initialize_for_program(argc, argv, required, provided);
 }
 
 // No other thread may be inside the MPI now. MPICH 5.0.2 takes no locks any more from here on, and gives none back: one that the helper has
