@@ -1,0 +1,396 @@
+/* Each group of GASPI's calls as a program written for GPI-2 uses it, by word: setup, groups, segments, queues, passive, atomics,
+ * collective, statistics, runtime. Any number of processes. */
+#include <math.h>
+#include <string.h>
+
+#include "check.h"
+
+static void setup(void) {
+  gaspi_config_t config;
+  gaspi_float version = 0;
+  gaspi_number_t n = 7;
+  gaspi_rank_t r = 0;
+  gaspi_size_t bytes = 0;
+  OK(gaspi_config_get(&config));
+  CHECK(config.queue_num == 8 && config.queue_size_max == 1024 && config.segment_max == 32 && config.group_max == 32);
+  CHECK(config.notification_num == 65536 && config.transfer_size_max == 1UL << 30 && config.passive_transfer_size_max == 65535);
+  config.queue_num = 3;
+  config.queue_size_max = 5;
+  config.segment_max = 4;
+  config.group_max = 3;
+  OK(gaspi_config_set(config));
+  config.queue_num = 17;
+  IS(gaspi_config_set(config), GASPI_ERR_CONFIG);
+  OK(gaspi_version(&version));
+  CHECK(version > 1);
+  OK(gaspi_initialized(&n));
+  CHECK(n == 0);
+  begin();
+  IS(gaspi_proc_init(GASPI_BLOCK), GASPI_ERR_INITED);
+  IS(gaspi_config_set(config), GASPI_ERR_INITED);
+  OK(gaspi_initialized(&n));
+  CHECK(n == 1);
+  OK(gaspi_queue_num(&n));
+  CHECK(n == 3);
+  OK(gaspi_queue_size_max(&n));
+  CHECK(n == 5);
+  OK(gaspi_segment_max(&n));
+  CHECK(n == 4);
+  OK(gaspi_group_max(&n));
+  CHECK(n == 3);
+  OK(gaspi_transfer_size_min(&bytes));
+  CHECK(bytes == 0);
+  OK(gaspi_transfer_size_max(&bytes));
+  OK(gaspi_rw_list_elem_max(&n));
+  CHECK(n == 255);
+  OK(gaspi_notification_num(&n));
+  OK(gaspi_passive_transfer_size_min(&bytes));
+  CHECK(bytes == 1);
+  OK(gaspi_passive_transfer_size_max(&bytes));
+  OK(gaspi_allreduce_buf_size(&bytes));
+  OK(gaspi_allreduce_elem_max(&n));
+  CHECK(n == 255 && bytes >= 255 * sizeof(double));
+  for (int i = 0; i < size; ++i) {
+    OK(gaspi_connect((gaspi_rank_t)i, GASPI_BLOCK));
+    OK(gaspi_proc_ping((gaspi_rank_t)i, GASPI_BLOCK));
+    OK(gaspi_disconnect((gaspi_rank_t)i, GASPI_BLOCK));
+  }
+  OK(gaspi_proc_local_rank(&r));
+  gaspi_rank_t locals = 0;
+  OK(gaspi_proc_local_num(&locals));
+  CHECK(r < locals && locals <= size);
+}
+
+static void groups(void) {
+  gaspi_group_t evens, many[40];
+  gaspi_number_t n = 0;
+  begin();
+  OK(gaspi_group_num(&n));
+  CHECK(n == 1);
+  for (int round = 0; round < 5; ++round) {
+    OK(gaspi_group_create(&evens));
+    const int mine = rank % 2;
+    for (int r = size - 1; r >= 0; --r) {
+      if (r % 2 == mine) OK(gaspi_group_add(evens, (gaspi_rank_t)r));
+    }
+    OK(gaspi_group_commit(evens, GASPI_BLOCK));
+    OK(gaspi_group_size(evens, &n));
+    CHECK(n == (gaspi_number_t)(size + 1 - mine) / 2);
+    gaspi_rank_t ranks[256];
+    OK(gaspi_group_ranks(evens, ranks));
+    for (unsigned i = 0; i < n; ++i) CHECK(ranks[i] == 2 * i + (unsigned)mine);
+    for (int i = 0; i < 20; ++i) {
+      int one = 1 + i, all = 0;
+      OK(gaspi_allreduce(&one, &all, 1, GASPI_OP_SUM, GASPI_TYPE_INT, evens, GASPI_BLOCK));
+      CHECK(all == (int)n * (1 + i));
+      OK(gaspi_barrier(evens, GASPI_BLOCK));
+    }
+    OK(gaspi_group_delete(evens));
+  }
+  for (int i = 0; i < 31; ++i) OK(gaspi_group_create(&many[i]));
+  IS(gaspi_group_create(&evens), GASPI_ERR_MANY_GRP);
+  for (int i = 0; i < 31; ++i) OK(gaspi_group_delete(many[i]));
+}
+
+static void segments(void) {
+  gaspi_number_t n = 0;
+  gaspi_segment_id_t list[8], avail = 0;
+  gaspi_size_t bytes = 0;
+  begin();
+  const gaspi_rank_t next = (gaspi_rank_t)((rank + 1) % size);
+  OK(gaspi_segment_avail_local(&avail));
+  CHECK(avail == 0);
+  OK(gaspi_segment_alloc(0, 1000, GASPI_MEM_INITIALIZED));
+  for (int i = 0; i < 1000; ++i) CHECK(((char*)at(0))[i] == 0);
+  for (int r = 0; r < size; ++r) OK(gaspi_segment_register(0, (gaspi_rank_t)r, GASPI_BLOCK));
+  OK(gaspi_segment_create(3, 100000UL * (1 + rank), GASPI_GROUP_ALL, GASPI_BLOCK, GASPI_ALLOC_DEFAULT));
+  OK(gaspi_segment_num(&n));
+  CHECK(n == 2);
+  OK(gaspi_segment_list(n, list));
+  CHECK(list[0] == 0 && list[1] == 3);
+  OK(gaspi_segment_size(3, next, &bytes));
+  CHECK(bytes == 100000UL * (1 + next));
+  /* the program's own memory, of the heap and of the stack's kind */
+  static double mine[1000];
+  double* const heap = malloc(1000 * sizeof *heap);
+  OK(gaspi_segment_use(1, heap, 1000 * sizeof *heap, GASPI_GROUP_ALL, GASPI_BLOCK, 0));
+  OK(gaspi_segment_bind(2, mine, sizeof mine, 0));
+  for (int r = 0; r < size; ++r) OK(gaspi_segment_register(2, (gaspi_rank_t)r, GASPI_BLOCK));
+  barrier();
+  CHECK(at(1) == heap && at(2) == mine);
+  for (int round = 0; round < 20; ++round) {
+    for (int i = 0; i < 500; ++i) heap[i] = rank + i + 1000 * round;
+    OK(gaspi_write_notify(1, 0, next, 2, 4000, 4000, 3, 9, 0, GASPI_BLOCK));
+    expect(2, 3, 9);
+    for (int i = 0; i < 500; ++i) CHECK(mine[500 + i] == (rank + size - 1) % size + i + 1000 * round);
+    OK(gaspi_read(3, 8, next, 2, 4000, 4000, 0, GASPI_BLOCK));
+    OK(gaspi_wait(0, GASPI_BLOCK));
+    barrier();
+  }
+  for (int i = 0; i < 4; ++i) OK(gaspi_segment_delete((gaspi_segment_id_t)i));
+  free(heap);
+  IS(gaspi_segment_delete(0), GASPI_ERR_INV_SEG);
+  barrier();
+  /* numbers come again */
+  for (int i = 0; i < 40; ++i) {
+    OK(gaspi_segment_create(5, 1UL << (i % 20), GASPI_GROUP_ALL, GASPI_BLOCK, GASPI_MEM_INITIALIZED));
+    OK(gaspi_notify(5, next, 1, 1, 0, GASPI_BLOCK));
+    expect(5, 1, 1);
+    OK(gaspi_wait(0, GASPI_BLOCK));
+    barrier();
+    OK(gaspi_segment_delete(5));
+    barrier();
+  }
+}
+
+static void queues(void) {
+  gaspi_number_t n = 0, max = 0;
+  gaspi_queue_id_t made[16];
+  begin();
+  OK(gaspi_segment_create(0, 4096, GASPI_GROUP_ALL, GASPI_BLOCK, GASPI_MEM_INITIALIZED));
+  const gaspi_rank_t next = (gaspi_rank_t)((rank + 1) % size);
+  OK(gaspi_queue_size_max(&max));
+  for (unsigned i = 0; i < max; ++i) OK(gaspi_write(0, 0, next, 0, 8UL * (i % 500), 8, 0, GASPI_BLOCK));
+  OK(gaspi_queue_size(0, &n));
+  CHECK(n == max);
+  IS(gaspi_write(0, 0, next, 0, 0, 8, 0, GASPI_BLOCK), GASPI_QUEUE_FULL);
+  IS(gaspi_notify(0, next, 0, 1, 0, GASPI_TEST), GASPI_QUEUE_FULL);
+  OK(gaspi_queue_size(0, &n));
+  CHECK(n == max);
+  OK(gaspi_write(0, 0, next, 0, 0, 8, 1, GASPI_BLOCK));
+  OK(gaspi_wait(0, GASPI_BLOCK));
+  OK(gaspi_queue_size(0, &n));
+  CHECK(n == 0);
+  OK(gaspi_write(0, 0, next, 0, 0, 8, 0, GASPI_BLOCK));
+  OK(gaspi_wait(0, GASPI_BLOCK));
+  OK(gaspi_wait(1, GASPI_BLOCK));
+  OK(gaspi_queue_max(&n));
+  CHECK(n == 16);
+  for (int i = 0; i < 8; ++i) OK(gaspi_queue_create(&made[i], GASPI_BLOCK));
+  IS(gaspi_queue_create(&made[8], GASPI_BLOCK), GASPI_ERR_INV_QUEUE);
+  OK(gaspi_write(0, 0, next, 0, 0, 8, made[3], GASPI_BLOCK));
+  IS(gaspi_queue_delete(made[3]), GASPI_ERR_INV_QUEUE);
+  OK(gaspi_wait(made[3], GASPI_BLOCK));
+  for (int i = 0; i < 8; ++i) OK(gaspi_queue_delete(made[i]));
+  IS(gaspi_write(0, 0, next, 0, 0, 8, made[3], GASPI_BLOCK), GASPI_ERR_INV_QUEUE);
+  OK(gaspi_queue_num(&n));
+  CHECK(n == 8);
+}
+
+static void passive(void) {
+  begin();
+  OK(gaspi_segment_alloc(0, 200000, GASPI_MEM_INITIALIZED));
+  unsigned* const p = at(0);
+  if (rank == 0) {
+    unsigned long seen = 0;
+    for (int i = 0; i < 20 * (size - 1); ++i) {
+      gaspi_rank_t from = 0;
+      gaspi_return_t code;
+      while ((code = gaspi_passive_receive(0, 100000, &from, 65535, i % 2 ? 1 : GASPI_BLOCK)) == GASPI_TIMEOUT);
+      OK(code);
+      const unsigned* const got = p + 25000;
+      CHECK(got[0] == from && from > 0);
+      const unsigned words = got[1];
+      for (unsigned k = 2; k < words; ++k) CHECK(got[k] == from * 7 + k);
+      seen += from;
+    }
+    CHECK(seen == 20UL * size * (size - 1) / 2);
+    gaspi_rank_t from = 0;
+    IS(gaspi_passive_receive(0, 0, &from, 8, GASPI_TEST), GASPI_TIMEOUT);
+  } else {
+    for (int i = 0; i < 20; ++i) {
+      const unsigned words = (unsigned[]){2, 100, 4096, 4097, 16383}[i % 5];
+      p[0] = rank;
+      p[1] = words;
+      for (unsigned k = 2; k < words; ++k) p[k] = rank * 7 + k;
+      gaspi_return_t code;
+      while ((code = gaspi_passive_send(0, 0, 0, 4UL * words, i % 3 == 0 ? GASPI_BLOCK : (gaspi_timeout_t)(i % 3 - 1))) == GASPI_TIMEOUT);
+      OK(code);
+    }
+  }
+}
+
+static void atomics(void) {
+  begin();
+  OK(gaspi_segment_create(0, 4096, GASPI_GROUP_ALL, GASPI_BLOCK, GASPI_MEM_INITIALIZED));
+  gaspi_atomic_value_t old = 0, max = 0;
+  OK(gaspi_atomic_max(&max));
+  CHECK(max == ~0UL);
+  unsigned char seen[100] = {0};
+  for (int i = 0; i < 100; ++i) {
+    const gaspi_rank_t r = (gaspi_rank_t)(i % size);
+    gaspi_return_t code;
+    while ((code = gaspi_atomic_fetch_add(0, 8, r, 1, &old, i % 2 ? 1 : GASPI_BLOCK)) == GASPI_TIMEOUT);
+    OK(code);
+    CHECK(old < 100UL * size);
+    (void)seen;
+  }
+  barrier();
+  long sum = ((volatile long*)at(0))[1], all = 0;
+  OK(gaspi_allreduce(&sum, &all, 1, GASPI_OP_SUM, GASPI_TYPE_LONG, GASPI_GROUP_ALL, GASPI_BLOCK));
+  CHECK(all == 100L * size);
+  /* a lock: the value of who holds it */
+  volatile long* const count = (volatile long*)at(0) + 4;
+  (void)count;
+  for (int i = 0; i < 30; ++i) {
+    do OK(gaspi_atomic_compare_swap(0, 24, 0, 0, 1UL + rank, &old, GASPI_BLOCK));
+    while (old != 0);
+    long here = 0;
+    OK(gaspi_read(0, 64, 0, 0, 32, 8, 0, GASPI_BLOCK));
+    OK(gaspi_wait(0, GASPI_BLOCK));
+    here = ((volatile long*)at(0))[8] + 1;
+    ((volatile long*)at(0))[8] = here;
+    OK(gaspi_write(0, 64, 0, 0, 32, 8, 0, GASPI_BLOCK));
+    OK(gaspi_wait(0, GASPI_BLOCK));
+    /* the data has arrived when it is read back */
+    do {
+      OK(gaspi_read(0, 72, 0, 0, 32, 8, 0, GASPI_BLOCK));
+      OK(gaspi_wait(0, GASPI_BLOCK));
+    } while (((volatile long*)at(0))[9] != here);
+    OK(gaspi_atomic_compare_swap(0, 24, 0, 1UL + rank, 0, &old, GASPI_BLOCK));
+    CHECK(old == 1UL + rank);
+  }
+  barrier();
+  if (rank == 0) CHECK(*count == 30L * size);
+}
+
+/* Matrices of 2 x 2 do not commute: the operands come in the order of ranks. */
+static gaspi_return_t multiply(gaspi_pointer_t one, gaspi_pointer_t two, gaspi_pointer_t result, gaspi_reduce_state_t state,
+                               const gaspi_number_t num, const gaspi_size_t element, const gaspi_timeout_t timeout) {
+  (void)timeout;
+  CHECK(element == 4 * sizeof(long));
+  ++*(int*)state;
+  for (unsigned i = 0; i < num; ++i) {
+    const long* const a = (const long*)one + 4 * i;
+    const long* const b = (const long*)two + 4 * i;
+    const long c[4] = {a[0] * b[0] + a[1] * b[2], a[0] * b[1] + a[1] * b[3], a[2] * b[0] + a[3] * b[2], a[2] * b[1] + a[3] * b[3]};
+    memcpy((long*)result + 4 * i, c, sizeof c);
+  }
+  return GASPI_SUCCESS;
+}
+
+#define REDUCES(T, TYPE)                                                                   \
+  do {                                                                                     \
+    T mine[255], all[255];                                                                 \
+    for (int i = 0; i < 255; ++i) mine[i] = (T)(rank + i);                                 \
+    OK(gaspi_allreduce(mine, all, 255, GASPI_OP_SUM, TYPE, GASPI_GROUP_ALL, GASPI_BLOCK)); \
+    for (int i = 0; i < 255; ++i) CHECK(all[i] == (T)(size * (size - 1) / 2 + size * i));  \
+    OK(gaspi_allreduce(mine, all, 3, GASPI_OP_MIN, TYPE, GASPI_GROUP_ALL, GASPI_BLOCK));   \
+    CHECK(all[2] == (T)2);                                                                 \
+    OK(gaspi_allreduce(mine, mine, 3, GASPI_OP_MAX, TYPE, GASPI_GROUP_ALL, GASPI_BLOCK));  \
+    CHECK(mine[2] == (T)(size + 1));                                                       \
+  } while (0)
+
+static void collective(void) {
+  begin();
+  for (int i = 0; i < 20; ++i) barrier();
+  REDUCES(int, GASPI_TYPE_INT);
+  REDUCES(unsigned, GASPI_TYPE_UINT);
+  REDUCES(float, GASPI_TYPE_FLOAT);
+  REDUCES(double, GASPI_TYPE_DOUBLE);
+  REDUCES(long, GASPI_TYPE_LONG);
+  REDUCES(unsigned long, GASPI_TYPE_ULONG);
+  int negative = -1 - rank, least = 0;
+  OK(gaspi_allreduce(&negative, &least, 1, GASPI_OP_MIN, GASPI_TYPE_INT, GASPI_GROUP_ALL, GASPI_BLOCK));
+  CHECK(least == -size);
+  OK(gaspi_allreduce(&negative, &least, 1, GASPI_OP_MAX, GASPI_TYPE_INT, GASPI_GROUP_ALL, GASPI_BLOCK));
+  CHECK(least == -1);
+  for (int round = 0; round < 10; ++round) {
+    long mine[8] = {1, 1 + rank, 0, 1, rank == 0, 2, 3, rank}, all[8], expected[8];
+    int calls = 0, ignored = 0;
+    OK(gaspi_allreduce_user(mine, all, 2, 4 * sizeof(long), multiply, &calls, GASPI_GROUP_ALL, GASPI_BLOCK));
+    memcpy(expected, (long[]){1, 1, 0, 1, 1, 2, 3, 0}, sizeof expected);
+    for (int r = 1; r < size; ++r) {
+      long next[8] = {1, 1 + r, 0, 1, 0, 2, 3, r};
+      multiply(expected, next, expected, &ignored, 2, 4 * sizeof(long), GASPI_BLOCK);
+    }
+    CHECK(memcmp(all, expected, sizeof all) == 0);
+  }
+  /* resumed after each timeout */
+  for (int i = 0; i < 50; ++i) {
+    gaspi_return_t code;
+    while ((code = gaspi_barrier(GASPI_GROUP_ALL, (gaspi_timeout_t)(i % 2))) == GASPI_TIMEOUT);
+    OK(code);
+    long one = i, all = 0;
+    while ((code = gaspi_allreduce(&one, &all, 1, GASPI_OP_SUM, GASPI_TYPE_LONG, GASPI_GROUP_ALL, (gaspi_timeout_t)(i % 2))) ==
+           GASPI_TIMEOUT);
+    OK(code);
+    CHECK(all == (long)i * size);
+  }
+}
+
+static void statistics_(void) {
+  begin();
+  OK(gaspi_segment_create(0, 4096, GASPI_GROUP_ALL, GASPI_BLOCK, GASPI_MEM_INITIALIZED));
+  OK(gaspi_statistic_verbosity_level(1));
+  gaspi_statistic_counter_t counters = 0;
+  OK(gaspi_statistic_counter_max(&counters));
+  const gaspi_rank_t next = (gaspi_rank_t)((rank + 1) % size);
+  for (int i = 0; i < 10; ++i) OK(gaspi_write_notify(0, 0, next, 0, 0, 100, 1, 1, 0, GASPI_BLOCK));
+  OK(gaspi_wait(0, GASPI_BLOCK));
+  unsigned found = 0;
+  for (unsigned c = 0; c < counters; ++c) {
+    gaspi_statistic_argument_t argument;
+    gaspi_string_t name, text;
+    gaspi_number_t level;
+    unsigned long value = 0;
+    OK(gaspi_statistic_counter_info(c, &argument, &name, &text, &level));
+    OK(gaspi_statistic_counter_get(c, argument == GASPI_STATISTIC_ARGUMENT_RANK ? next : 0, &value));
+    if (!strcmp(name, "writes")) found += value == 10;
+    if (!strcmp(name, "bytes_written")) found += value == 1000;
+    if (!strcmp(name, "notifications")) found += value == 10;
+    if (!strcmp(name, "bytes_to_rank")) found += value == 1000;
+    if (!strcmp(name, "queue_waits")) found += value == 1;
+    OK(gaspi_statistic_counter_reset(c));
+    OK(gaspi_statistic_counter_get(c, 0, &value));
+    CHECK(value == 0);
+  }
+  CHECK(found == 5);
+  IS(gaspi_statistic_counter_reset(counters), GASPI_ERR_INV_NUM);
+}
+
+static void runtime(void) {
+  begin();
+  gaspi_network_t network;
+  gaspi_number_t build = 0;
+  gaspi_cycles_t first = 0, second = 0;
+  gaspi_time_t t1 = 0, t2 = 0;
+  gaspi_string_t text = NULL;
+  gaspi_float mhz = 0;
+  gaspi_uchar socket = 0;
+  OK(gaspi_network_type(&network));
+  OK(gaspi_build_infrastructure(&build));
+  OK(gaspi_time_ticks(&first));
+  OK(gaspi_time_get(&t1));
+  barrier();
+  OK(gaspi_time_ticks(&second));
+  OK(gaspi_time_get(&t2));
+  CHECK(second > first && t2 >= t1);
+  for (int c = GASPI_ERROR; c <= GASPI_ERR_MEMALLOC; ++c) {
+    OK(gaspi_print_error((gaspi_return_t)c, &text));
+    CHECK(text && strlen(text) > 5 && strcmp(text, gaspi_error_str((gaspi_return_t)99)) != 0);
+  }
+  OK(gaspi_cpu_frequency(&mhz));
+  if (gaspi_numa_socket(&socket) == GASPI_SUCCESS) (void)gaspi_set_socket_affinity(socket);
+  gaspi_state_vector_t states = malloc(size * sizeof *states);
+  OK(gaspi_state_vec_get(states));
+  for (int r = 0; r < size; ++r) CHECK(states[r] == GASPI_STATE_HEALTHY);
+  free(states);
+  barrier();
+  if (rank == size - 1) gaspi_printf_to(0, "hello\n");
+  barrier();
+}
+
+int main(int argc, char** argv) {
+  (void)argc;
+  const struct {
+    const char* name;
+    void (*run)(void);
+  } all[] = {{"setup", setup},     {"groups", groups},         {"segments", segments},      {"queues", queues},  {"passive", passive},
+             {"atomics", atomics}, {"collective", collective}, {"statistics", statistics_}, {"runtime", runtime}};
+  for (unsigned i = 0; i < sizeof all / sizeof *all; ++i) {
+    if (!strcmp(argv[1], all[i].name)) all[i].run();
+  }
+  end(argv[1]);
+  return 0;
+}

@@ -1,0 +1,36 @@
+"""GASPI, on one node and on simulated ones, under the MPI that PLAIT_MPI names. Each test says its processes."""
+
+import re
+
+import pytest
+from plait.mpis import ROOT
+from programs import run
+from test_calls import exported
+
+HEADERS = [ROOT / "include/plait" / name for name in ("GASPI.h", "GASPI_Ext.h")]
+GROUPS = ("setup", "groups", "segments", "queues", "passive", "atomics", "collective", "statistics", "runtime")
+
+
+def declared():
+    pattern = re.compile(r"^(?:gaspi_return_t|gaspi_string_t|void) gaspi_(\w+)\(", re.MULTILINE)
+    return {name for header in HEADERS for name in pattern.findall(header.read_text())}
+
+
+def test_every_call_exists_by_both_names():
+    names = {name for name in exported() if name.startswith(("gaspi_", "pgaspi_"))}
+    assert names == {f"{prefix}gaspi_{name}" for name in declared() for prefix in ("", "p")}
+    assert len(declared()) == 86
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_calls_as_gpi2_programs_make_them(group):
+    """1 to 4"""
+    for processes in (1, 2, 3, 4):
+        assert run("gaspi_calls", group, processes=processes).stdout.endswith(f"{group}\n")
+
+
+def test_data_comes_before_its_notification():
+    """1 to 4"""
+    for processes in (1, 2, 4):
+        said = run("gaspi_one_sided", processes=processes).stdout
+        assert said == "data comes before its notification, from everybody to everybody\n"
