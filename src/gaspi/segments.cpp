@@ -172,6 +172,8 @@ gaspi_return_t bind(Job& job, std::uint32_t segment, void* memory, std::uint64_t
   place.address = reinterpret_cast<std::uint64_t>(memory);
   place.heap = SharedHeap::get().find(memory, bytes);
   place.kind = place.heap.heap.file >= 0 ? SegmentPlace::Kind::heap : SegmentPlace::Kind::elsewhere;
+  // Others' atomics on it, and all that the system does not let them do, are done here.
+  if (place.kind == SegmentPlace::Kind::elsewhere && job.locals > 1) far::begin_use(job);
   return add(job, segment, std::move(view), place);
 }
 

@@ -20,6 +20,7 @@ struct Record {
     kRts,          ///< the payload stays with the sender until kCts comes
     kCts,          ///< to the sender: the receive is posted in the MPI
     kFin,          ///< to the sender: that was all
+    kOneSided,     ///< for the other sink: the payload follows, and records of one `source` keep their order
   };
   std::uint32_t bytes = 0;  ///< of payload behind the record
   Kind kind = Kind::kMessage;
@@ -43,6 +44,11 @@ struct Sink {
   /// A payload has been moved; the operation's slot.
   void (*moved)(std::uint32_t operation, bool ok);
 };
+
+/// Records of kOneSided, and all that concerns operations whose numbers have this bit, go to another sink than lanes' do. It may come and
+/// go; what comes while there is none is dropped.
+inline constexpr std::uint32_t kOneSidedOperation = std::uint32_t{1} << 31;
+extern std::atomic<const Sink*> one_sided_sink;
 
 class Network : public progress::Source {
  public:

@@ -150,6 +150,7 @@ class Channel {
   void take(std::unique_ptr<Packet> packet);
 
   void read(const Packet& packet) const;
+  void hand_over(const Record& record, const std::byte* payload) const;
 
   MPI_Comm comm_;
   std::uint16_t number_;
@@ -426,7 +427,8 @@ bool Channel::end_transfers() {
     std::swap(t, transfers_.back());
     transfers_.pop_back();
     moving_.fetch_sub(1, std::memory_order_relaxed);
-    sink_.moved(operation, error == MPI_SUCCESS);
+    const Sink* const sink = (operation & kOneSidedOperation) == 0 ? &sink_ : one_sided_sink.load(std::memory_order_acquire);
+    if (sink) sink->moved(operation, error == MPI_SUCCESS);
     ended = true;
   }
   return ended;
@@ -522,8 +524,17 @@ void Channel::read(const Packet& packet) const {
     Record record;
     std::memcpy(&record, packet.bytes + at, sizeof record);
     at += sizeof record;
-    sink_.record(record, packet.bytes + at);
+    hand_over(record, packet.bytes + at);
     at += aligned(record.bytes);
+  }
+}
+
+void Channel::hand_over(const Record& record, const std::byte* payload) const {
+  const bool answer = record.kind == Record::Kind::kCts && (record.target & kOneSidedOperation) != 0;
+  if (record.kind != Record::Kind::kOneSided && !answer) {
+    sink_.record(record, payload);
+  } else if (const Sink* const other = one_sided_sink.load(std::memory_order_acquire)) {
+    other->record(record, payload);
   }
 }
 

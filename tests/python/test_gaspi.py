@@ -23,14 +23,14 @@ def test_every_call_exists_by_both_names():
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_calls_as_gpi2_programs_make_them(group):
-    """1 to 4"""
-    for processes in (1, 2, 3, 4):
-        assert run("gaspi_calls", group, processes=processes).stdout.endswith(f"{group}\n")
+def test_calls_as_gpi2_programs_make_them(group, hosts):
+    """1 to 4; 4 and 5 on 4 nodes"""
+    for processes in (1, 2, 3, 4) if hosts == 1 else (4, 5):
+        assert run("gaspi_calls", group, processes=processes, hosts=hosts).stdout.endswith(f"{group}\n")
 
 
-def test_data_comes_before_its_notification():
-    """1 to 4"""
-    for processes in (1, 2, 4):
-        said = run("gaspi_one_sided", processes=processes).stdout
+def test_data_comes_before_its_notification(hosts):
+    """1 to 4; 4 and 6 on 4 nodes"""
+    for processes in (1, 2, 4) if hosts == 1 else (4, 6):
+        said = run("gaspi_one_sided", processes=processes, hosts=hosts).stdout
         assert said == "data comes before its notification, from everybody to everybody\n"

@@ -127,6 +127,13 @@ static void segments(void) {
     OK(gaspi_wait(0, GASPI_BLOCK));
     barrier();
   }
+  gaspi_atomic_value_t old = 0;
+  ((long*)mine)[0] = 0;
+  barrier();
+  for (int i = 0; i < 100; ++i) OK(gaspi_atomic_fetch_add(2, 0, 0, 1, &old, GASPI_BLOCK));
+  barrier();
+  if (rank == 0) CHECK(((long*)mine)[0] == 100 * size);
+  barrier();
   for (int i = 0; i < 4; ++i) OK(gaspi_segment_delete((gaspi_segment_id_t)i));
   free(heap);
   IS(gaspi_segment_delete(0), GASPI_ERR_INV_SEG);
