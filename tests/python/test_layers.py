@@ -7,7 +7,7 @@ from plait.mpis import ROOT
 
 SOURCES = ROOT / "src"
 
-# What each room may use beside itself. Features (grequest, stream, threadcomm, ordinary, partitioned, gaspi) do not know each other.
+# What each room may use beside itself. Features (grequest, stream, threadcomm, ordinary, partitioned, gaspi, shan) do not know each other.
 BELOW_FEATURES = {"base", "progress", "layout", "transport", "lane", "p2p"}
 MAY_USE = {
     "base": set(),
@@ -23,7 +23,8 @@ MAY_USE = {
     "ordinary": BELOW_FEATURES | {"collective"},
     "partitioned": BELOW_FEATURES,
     "gaspi": BELOW_FEATURES,
-    "mpi": BELOW_FEATURES | {"collective", "grequest", "stream", "threadcomm", "ordinary", "partitioned", "gaspi"},
+    "shan": BELOW_FEATURES,
+    "mpi": BELOW_FEATURES | {"collective", "grequest", "stream", "threadcomm", "ordinary", "partitioned", "gaspi", "shan"},
 }
 # Compiled and tested without any MPI: files of these rooms that may include mpi.h.
 WITHOUT_MPI = {"base": set(), "progress": set(), "lane": set(), "transport": {"packets.cpp", "packets.hpp"}}
