@@ -1,0 +1,45 @@
+"""The programs in examples/, compiled and run as their first lines say, under the MPI that PLAIT_MPI names."""
+
+import subprocess
+
+import pytest
+from plait import launch
+from plait.mpis import ROOT
+from programs import MPI, run
+
+EXAMPLES = sorted((ROOT / "examples").glob("*.c"))
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("examples")
+    for source in EXAMPLES:
+        command = [ROOT / "plait", "--mpi", MPI.name, "cc", "-O2", "-Wall", "-Werror", source, "-o", folder / source.stem]
+        subprocess.run(command, check=True, timeout=120)
+    return folder
+
+
+def test_each_says_how_it_is_compiled_and_run():
+    for source in EXAMPLES:
+        name = source.stem
+        assert f"    plait cc -O2 {name}.c -o {name} && plait run -n 4 ./{name}" in source.read_text().replace(" * ", "")
+
+
+@pytest.mark.parametrize(("processes", "nodes"), [(1, 1), (2, 1), (4, 1), (4, 2)])
+def test_heat_is_the_same_by_shared_notifications(compiled, processes, nodes):
+    """1, 2 and 4, on 1 and 2 nodes"""
+    if nodes > 1 and (reason := launch.why_no_nodes(MPI)):
+        pytest.skip(reason)
+    said = {run(compiled / name, 60, 200, processes=processes, hosts=nodes).stdout for name in ("heat_mpi", "heat_shared")}
+    assert said == {"heat in the plate after 200 steps: 393.550166920\n"}
+
+
+@pytest.mark.parametrize(("processes", "nodes"), [(1, 1), (2, 1), (4, 1), (4, 2)])
+def test_a_ring_of_gaspi_beside_mpi(compiled, processes, nodes):
+    """1, 2 and 4, on 1 and 2 nodes"""
+    if nodes > 1 and (reason := launch.why_no_nodes(MPI)):
+        pytest.skip(reason)
+    # What is averaged stays, with its mean: the middle of the ranks' values.
+    mean = (processes - 1) / 2 + 0.4995
+    done = run(compiled / "ring_gaspi", 50, processes=processes, hosts=nodes)
+    assert done.stdout == f"{1000 * processes} cells after 50 rounds: mean {mean:.6f}\n"
