@@ -1,4 +1,4 @@
-/* Neighbourhoods: an exchange with the same neighbours again and again, without packing inside a node: docs/gaspi.md. C and C++, on every
+/* Neighbourhoods: an exchange with the same neighbours again and again, without packing inside a node: docs/shan.md. C and C++, on every
  * MPI.
  *
  * Each process says, for each type (an exchange that is independent of the others) and each neighbour, which elements of its segment it

@@ -1,4 +1,4 @@
-/* Memory and notifications that the processes of a node share: docs/gaspi.md. C and C++, on every MPI.
+/* Memory and notifications that the processes of a node share: docs/shan.md. C and C++, on every MPI.
  *
  * Calls return SHAN_SUCCESS or SHAN_ERROR; the latter says on stderr what was wrong. MPI is initialized. */
 #ifndef PLAIT_SHAN_SEGMENT_H
