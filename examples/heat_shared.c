@@ -35,11 +35,11 @@ int main(int argc, char** argv) {
       const size_t edge = neighbors[i] < rank ? 1 : (size_t)rows, border = neighbors[i] < rank ? 0 : (size_t)rows + 1;                 //
       send[i] = receive[i] = 1, send_bytes[i] = receive_bytes[i] = (int)bytes[type];                                                   //
       from[i] = (long)((type * plane + row * edge) * sizeof(double)), to[i] = (long)((type * plane + row * border) * sizeof(double));  //
-    }                                                                                                                                  //
-  }                                                                                                                                    //
-  void* memory;                                                                                                                        //
-  shan_get_shared_ptr(&segment, me, &memory);                                                                                          //
-  double* u = memory; /* zeroed */                                                                                                     //
+    }  //
+  }  //
+  void* memory;                                //
+  shan_get_shared_ptr(&segment, me, &memory);  //
+  double* u = memory; /* zeroed */             //
   for (size_t j = 0; j < row; ++j) {
     if (rank == 0) u[j] = u[plane + j] = 1; /* the upper edge is hot */
   }

@@ -379,8 +379,7 @@ template <class Done>
 void Neighborhood::wait(bool polls, Done done) {
   if (done()) return;
   Bell bell(head(me_).bell, polls);
-  progress::wait_until(
-      bell, progress::kForMessage, [] { return false; }, done, [] {});
+  progress::wait_until(bell, progress::kForMessage, [] { return false; }, done, [] {});
 }
 
 void Neighborhood::receive(const Segment& segment, int type, int neighbor) {
