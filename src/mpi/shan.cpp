@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "p2p/communicator.hpp"
 #include "shan/failure.hpp"
 #include "shan/neighborhood.hpp"
 
@@ -77,8 +78,10 @@ Neighborhood& with_neighbor(const shan_neighborhood_t* handle, int type, int idx
 
 void require_communicator(MPI_Comm comm, const char* what) {
   int inter = 0;
-  if (comm != MPI_COMM_NULL && PMPI_Comm_test_inter(comm, &inter) == MPI_SUCCESS && !inter) return;
-  throw Failure(std::string(what) + " is null or an intercommunicator");
+  if (comm == MPI_COMM_NULL || PMPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter)
+    throw Failure(std::string(what) + " is null or an intercommunicator");
+  const p2p::Communicator* const c = p2p::find_communicator(comm);
+  if (c && !c->ordinary) throw Failure(std::string(what) + " is one of streams or threads; ranks have to be processes");
 }
 
 /// All processes of `node` are among `all`, and share memory.

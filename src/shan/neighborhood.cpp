@@ -19,6 +19,12 @@ namespace {
 constexpr std::size_t kLine = 64;
 constexpr std::size_t lines(std::size_t bytes) noexcept { return (bytes + kLine - 1) / kLine * kLine; }
 
+/// Of a type's lists.
+std::size_t list_bytes(const Limits& l, std::size_t neighbors) noexcept {
+  const std::size_t offsets = static_cast<std::size_t>(l.send_elements) + static_cast<std::size_t>(l.receive_elements);
+  return lines((offsets * sizeof(long) + 4 * sizeof(int)) * neighbors);
+}
+
 std::string number(std::int64_t n) { return std::to_string(n); }
 
 }  // namespace
@@ -70,9 +76,7 @@ Neighborhood::Neighborhood(const std::vector<int>& neighbors, std::vector<Limits
   std::size_t bytes = lines(sizeof(Head)) + limits_.size() * neighbors_.size() * sizeof(Shown);
   for (const Limits& l : limits_) {
     list_at_.push_back(bytes);
-    const std::size_t one =
-        (static_cast<std::size_t>(l.send_elements) + static_cast<std::size_t>(l.receive_elements)) * sizeof(long) + 4 * sizeof(int);
-    bytes += lines(one * neighbors_.size());
+    bytes += list_bytes(l, neighbors_.size());
   }
   block_ = std::make_unique<SharedBlock>(bytes, node_.get());
   ways_.resize(limits_.size() * neighbors_.size());
@@ -161,9 +165,7 @@ void Neighborhood::meet(const std::vector<int>& neighbors) {
     std::size_t at = lines(sizeof(Head)) + t * static_cast<std::size_t>(n.neighbors) * sizeof(Shown);
     for (const Limits& l : n.limits) {
       n.list_at.push_back(at);
-      const std::size_t one =
-          (static_cast<std::size_t>(l.send_elements) + static_cast<std::size_t>(l.receive_elements)) * sizeof(long) + 4 * sizeof(int);
-      at += lines(one * static_cast<std::size_t>(n.neighbors));
+      at += list_bytes(l, static_cast<std::size_t>(n.neighbors));
     }
   }
 }
@@ -213,31 +215,28 @@ void set_list(Elements& e, int count, int length, const long* offset, int most, 
   e.offset = offset;
 }
 
+void set_sent(Elements& e, const Neighborhood::Lists& lists, const Limits& l, int neighbor, const char* what) {
+  set_list(e, lists.send_count[neighbor], lists.send_length[neighbor], lists.send_offset + std::ptrdiff_t{neighbor} * l.send_elements,
+           l.send_elements, l.send_bytes, what);
+}
+
 }  // namespace
 
 Elements Neighborhood::to_send(const Segment& segment, int type, int neighbor) {
   Elements e = in_memory(segment, me_);
-  const Way& w = way(type, neighbor);
-  const Limits& l = limits_[static_cast<std::size_t>(type)];
-  e.layout = w.send_layout.get();
-  if (!e.layout) {
-    const Lists lists = this->lists(type);
-    set_list(e, lists.send_count[neighbor], lists.send_length[neighbor],
-             lists.send_offset + static_cast<std::ptrdiff_t>(neighbor) * l.send_elements, l.send_elements, l.send_bytes, "what is sent");
-  }
+  e.layout = way(type, neighbor).send_layout.get();
+  if (!e.layout) set_sent(e, lists(type), limits_[static_cast<std::size_t>(type)], neighbor, "what is sent");
   return e;
 }
 
 Elements Neighborhood::to_receive(const Segment& segment, int type, int neighbor) {
   Elements e = in_memory(segment, me_);
-  const Way& w = way(type, neighbor);
-  const Limits& l = limits_[static_cast<std::size_t>(type)];
-  e.layout = w.receive_layout.get();
+  e.layout = way(type, neighbor).receive_layout.get();
   if (!e.layout) {
-    const Lists lists = this->lists(type);
-    set_list(e, lists.receive_count[neighbor], lists.receive_length[neighbor],
-             lists.receive_offset + static_cast<std::ptrdiff_t>(neighbor) * l.receive_elements, l.receive_elements, l.receive_bytes,
-             "what is received");
+    const Limits& l = limits_[static_cast<std::size_t>(type)];
+    const Lists to = lists(type);
+    set_list(e, to.receive_count[neighbor], to.receive_length[neighbor], to.receive_offset + std::ptrdiff_t{neighbor} * l.receive_elements,
+             l.receive_elements, l.receive_bytes, "what is received");
   }
   return e;
 }
@@ -251,11 +250,8 @@ Elements Neighborhood::theirs_to_read(const Segment& segment, int type, int neig
   if (s.segment != segment.id) throw Failure("the neighbour sends out of segment " + number(s.segment) + ", not " + number(segment.id));
   Way& w = way(type, neighbor);
   if (s.run_version == 0) {
-    const Limits& l = n.limits[t];
-    const Lists lists = lists_in(block_->at(static_cast<std::size_t>(n.local)), n.list_at[t], n.neighbors, l);
-    set_list(e, lists.send_count[n.index], lists.send_length[n.index],
-             lists.send_offset + static_cast<std::ptrdiff_t>(n.index) * l.send_elements, l.send_elements, l.send_bytes,
-             "what the neighbour sends");
+    const Lists lists = lists_in(block_->at(static_cast<std::size_t>(n.local)), n.list_at[t], n.neighbors, n.limits[t]);
+    set_sent(e, lists, n.limits[t], n.index, "what the neighbour sends");
     return e;
   }
   if (w.theirs_version != s.run_version) {

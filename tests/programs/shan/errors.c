@@ -1,6 +1,7 @@
 // shan_errors: calls of shared notifications with bad arguments: each gives SHAN_ERROR, with a line on stderr, and what comes after works.
 // 2 processes on one node.
 #include <SHAN_comm.h>
+#include <plait/mpix.h>
 #include <string.h>
 
 #include "../check.h"
@@ -25,6 +26,12 @@ static void segments(void) {
   BAD(shan_alloc_shared(&none, 0, 2, kBytes, node));
   BAD(shan_alloc_shared(&none, 0, SHAN_DATA, -1, node));
   BAD(shan_alloc_shared(&none, 0, SHAN_DATA, kBytes, MPI_COMM_NULL));
+  MPI_Comm threads;
+  CHECK(MPIX_Threadcomm_init(MPI_COMM_WORLD, 1, &threads) == MPI_SUCCESS);
+  MPIX_Threadcomm_start(threads);
+  BAD(shan_alloc_shared(&none, 0, SHAN_DATA, kBytes, threads));
+  MPIX_Threadcomm_finish(threads);
+  MPIX_Threadcomm_free(&threads);
   BAD(shan_get_shared_ptr(&none, 0, &at));
   BAD(shan_free_shared(&none));
   CHECK(shan_alloc_shared(&segment, 3, SHAN_DATA, kBytes, node) == SHAN_SUCCESS);
