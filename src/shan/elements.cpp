@@ -64,8 +64,16 @@ void copy_lists(const Elements& from, const Elements& to) {
   for (std::int64_t k = 0, n = 0; k < from.count && n < to.count;) {
     const std::int64_t bytes = std::min(from.length - in_from, to.length - in_to);
     std::memcpy(place(to, n) + in_to, place(from, k) + in_from, static_cast<std::size_t>(bytes));
-    if ((in_from += bytes) == from.length) in_from = 0, ++k;
-    if ((in_to += bytes) == to.length) in_to = 0, ++n;
+    in_from += bytes;
+    in_to += bytes;
+    if (in_from == from.length) {
+      in_from = 0;
+      ++k;
+    }
+    if (in_to == to.length) {
+      in_to = 0;
+      ++n;
+    }
   }
 }
 
