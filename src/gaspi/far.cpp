@@ -290,19 +290,21 @@ void end_write(Job& job, std::uint32_t stream, std::uint64_t number) {
   far.large_writes.fetch_sub(1, std::memory_order_release);
 }
 
-/// One of this process's segments, where all of a range lies in it; its memory is the program's no sooner than `leave`.
+/// One of this process's segments, where all of a range lies in it, used by who hands over; for longer by a transfer, which leaves the
+/// entry at its end.
 struct Place {
   View* view = nullptr;
   std::byte* at = nullptr;
-  [[nodiscard]] static Place find(Job& job, std::uint32_t segment, std::uint64_t offset, std::uint64_t bytes) noexcept {
+  SegmentEntry* entry = nullptr;  ///< where uses are counted
+  [[nodiscard]] static Place find(Job& job, std::uint32_t segment, std::uint64_t offset, std::uint64_t bytes, bool longer) noexcept {
     View* const view = own(job, segment);
     if (!view || !view->has(offset, bytes)) return {};
-    if (view->counted && !view->entry->enter(view->version)) return {};
-    return {view, view->data + offset};
+    const bool counted = view->counted || longer;
+    if (counted && !view->entry->enter(view->version)) return {};
+    return {view, view->data + offset, counted ? view->entry : nullptr};
   }
-  [[nodiscard]] SegmentEntry* entry() const noexcept { return view->counted ? view->entry : nullptr; }
   void leave() const noexcept {
-    if (view->counted) view->entry->leave();
+    if (entry) entry->leave();
   }
 };
 
@@ -313,7 +315,7 @@ std::uint64_t word_of(const std::byte* data) noexcept {
 }
 
 void take_put(Job& job, std::uint32_t stream, const Command& c, const std::byte* data) {
-  if (const Place place = Place::find(job, c.segment, c.offset, c.bytes); place.view) {
+  if (const Place place = Place::find(job, c.segment, c.offset, c.bytes, false); place.view) {
     std::memcpy(place.at, data, c.bytes);
     place.leave();
   }
@@ -323,14 +325,14 @@ void take_put(Job& job, std::uint32_t stream, const Command& c, const std::byte*
 void take_large_put(Job& job, std::uint16_t rank, std::uint8_t queue, std::uint32_t stream, const Command& c, const std::byte* data) {
   Far& far = all();
   const std::uint64_t bytes = word_of(data);
-  const Place place = Place::find(job, c.segment, c.offset, bytes);
+  const Place place = Place::find(job, c.segment, c.offset, bytes, true);
   if (!place.view) {
     Command no;
     no.code = Code::dropped;
     no.number = c.number;
     tell(rank, no, nullptr, 0);
   } else {
-    Transfer transfer{Transfer::Side::put_to, queue, rank, place.at, place.entry(), 0};
+    Transfer transfer{Transfer::Side::put_to, queue, rank, place.at, place.entry, 0};
     {
       const std::lock_guard guard(far.inbound_lock);
       Inbound& inbound = far.inbound[stream];
@@ -346,7 +348,7 @@ void take_large_put(Job& job, std::uint16_t rank, std::uint8_t queue, std::uint3
 
 void take_get(Job& job, std::uint16_t rank, std::uint8_t queue, const Command& c, const std::byte* data) {
   const std::uint64_t bytes = word_of(data);
-  const Place place = Place::find(job, c.segment, c.offset, bytes);
+  const Place place = Place::find(job, c.segment, c.offset, bytes, bytes >= kLarge);
   Command back;
   back.number = c.number;
   if (!place.view) {
@@ -355,7 +357,7 @@ void take_get(Job& job, std::uint16_t rank, std::uint8_t queue, const Command& c
     return;
   }
   if (bytes >= kLarge) {
-    const std::uint64_t slot = all().transfers.add({Transfer::Side::get_from, queue, rank, place.at, place.entry(), 0});
+    const std::uint64_t slot = all().transfers.add({Transfer::Side::get_from, queue, rank, place.at, place.entry, 0});
     back.code = Code::offered;
     tell(rank, back, &slot, sizeof slot, queue);
     return;
@@ -446,7 +448,7 @@ Peer::Sizes& sizes_of(Peer& peer) {
 void take_atomic(Job& job, std::uint16_t rank, const Command& c, const std::byte* data) noexcept {
   AtomicCall call;
   std::memcpy(&call, data, sizeof call);
-  const Place place = Place::find(job, call.segment, call.offset, sizeof(std::uint64_t));
+  const Place place = Place::find(job, call.segment, call.offset, sizeof(std::uint64_t), false);
   if (!place.view || reinterpret_cast<std::uintptr_t>(place.at) % sizeof(std::uint64_t) != 0) {
     if (place.view) place.leave();
     answer(rank, c.number, false, 0);

@@ -186,14 +186,14 @@ gaspi_return_t remove(Job& job, std::uint32_t segment) {
   far::forget_segment(job, segment);
   View* const view = (*job.self().views.load(std::memory_order_relaxed))[segment].exchange(nullptr, std::memory_order_acq_rel);
   --job.segments;
-  if (view->counted) {
-    const std::uint64_t until = now() + kPatienceWithWriters;
-    while (entry.has_users() && now() < until) sched_yield();
-  } else {
-    // Others may have it mapped, and write into it still: their mapping stays, and the memory goes.
-    madvise(view->pages, view->page_bytes, MADV_REMOVE);
+  // Those that were inside when it was withdrawn: writers of the node into memory of the program's, and transfers between nodes.
+  const std::uint64_t until = now() + kPatienceWithWriters;
+  while (entry.has_users() && now() < until) {
+    if (!far::drive()) sched_yield();
   }
-  retire(view);
+  // Others may have it mapped, and write into it still: their mapping stays, and the memory goes.
+  if (!view->counted) madvise(view->pages, view->page_bytes, MADV_REMOVE);
+  if (!entry.has_users()) retire(view);  // else it stays mapped: a transfer may come to it yet
   return GASPI_SUCCESS;
 }
 

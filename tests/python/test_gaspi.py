@@ -34,3 +34,28 @@ def test_data_comes_before_its_notification(hosts):
     for processes in (1, 2, 4) if hosts == 1 else (4, 6):
         said = run("gaspi_one_sided", processes=processes, hosts=hosts).stdout
         assert said == "data comes before its notification, from everybody to everybody\n"
+
+
+def test_every_mistake_has_its_code(hosts):
+    """2 and 3; 4 on 4 nodes"""
+    for processes in (2, 3) if hosts == 1 else (4,):
+        assert run("gaspi_errors", processes=processes, hosts=hosts).stdout == "every mistake has its code\n"
+
+
+@pytest.mark.parametrize("who", ["mpi", "gaspi", "both", "finalize"])
+def test_gaspi_and_mpi_in_one_program(who, hosts):
+    """2 x 2 and 3 x 2; 4 x 2 on 4 nodes. Whoever begins: the program's MPI_Init, gaspi_proc_init, or both"""
+    for processes in (2, 3) if hosts == 1 else (4,):
+        assert run("gaspi_mixed", who, processes=processes, hosts=hosts).stdout == f"{who}\n"
+
+
+def test_data_arrives_while_the_target_computes(hosts):
+    """2; 4 on 4 nodes"""
+    assert run("gaspi_busy", hosts=hosts).stdout == "all has come while rank 0 computed\n"
+
+
+def test_a_deleted_segment_is_an_error_at_the_writer(hosts):
+    """2 and 3; 4 on 4 nodes"""
+    for processes in (2, 3) if hosts == 1 else (4,):
+        said = run("gaspi_deleted", processes=processes, hosts=hosts).stdout
+        assert said == "a deleted segment is an error, and no more\n"
