@@ -4,7 +4,7 @@ import re
 
 import pytest
 from plait.mpis import ROOT
-from programs import run
+from programs import random_seed, run
 from test_calls import exported
 
 HEADERS = [ROOT / "include/plait" / name for name in ("GASPI.h", "GASPI_Ext.h")]
@@ -59,3 +59,12 @@ def test_a_deleted_segment_is_an_error_at_the_writer(hosts):
     for processes in (2, 3) if hosts == 1 else (4,):
         said = run("gaspi_deleted", processes=processes, hosts=hosts).stdout
         assert said == "a deleted segment is an error, and no more\n"
+
+
+def test_random_programs_as_the_model_says(hosts):
+    """2 x 3 and 3 x 3; 4 x 3 on 4 nodes"""
+    for processes in (2, 3) if hosts == 1 else (4,):
+        seed = random_seed()
+        rounds = 20 if hosts == 1 else 8
+        done = run("gaspi_random", "--seed", seed, "--rounds", rounds, processes=processes, hosts=hosts, timeout=120)
+        assert done.stdout == "all as the model says\n", f"seed {seed}"
