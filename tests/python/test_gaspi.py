@@ -1,10 +1,12 @@
 """GASPI, on one node and on simulated ones, under the MPI that PLAIT_MPI names. Each test says its processes."""
 
+import os
 import re
+import subprocess
 
 import pytest
 from plait.mpis import ROOT
-from programs import random_seed, run
+from programs import MPI, random_seed, run
 from test_calls import exported
 
 HEADERS = [ROOT / "include/plait" / name for name in ("GASPI.h", "GASPI_Ext.h")]
@@ -68,3 +70,27 @@ def test_random_programs_as_the_model_says(hosts):
         rounds = 20 if hosts == 1 else 8
         done = run("gaspi_random", "--seed", seed, "--rounds", rounds, processes=processes, hosts=hosts, timeout=120)
         assert done.stdout == "all as the model says\n", f"seed {seed}"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["-n", "2"], "statistics"),
+        (["-m", "{machines}"], "statistics"),
+        (["-m", "{machines}", "-n", "2"], "statistics"),
+        (["-m", "{machines}", "-n", "9"], "-n 9: {machines} has 3 hosts"),
+        (["-m", "/nowhere"], "/nowhere cannot be read"),
+        (["-n", "none"], "-n wants a number from 1 on, not 'none'"),
+        (["-N"], "there is no option -N here; it knows -m FILE and -n N"),
+    ],
+)
+def test_gaspi_run(words, said, tmp_path):
+    """2 or 3"""
+    machines = tmp_path / "machines"
+    machines.write_text("localhost\n# a remark\nlocalhost\nlocalhost\n")
+    line = [ROOT / "gaspi_run", *(word.format(machines=machines) for word in words), MPI.build / "bin/gaspi_calls", "statistics"]
+    done = subprocess.run(line, env=os.environ | {"PLAIT_MPI": MPI.name}, capture_output=True, text=True, timeout=60, check=False)
+    if said == "statistics":
+        assert (done.returncode, done.stdout) == (0, "statistics\n"), done.stderr
+    else:
+        assert (done.returncode, done.stderr) == (2, f"gaspi_run: {said.format(machines=machines)}\n")
