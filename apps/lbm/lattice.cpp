@@ -1,13 +1,11 @@
 #include "lattice.hpp"
 
 #include <omp.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <new>
 
 #include "simd.hpp"
 
@@ -36,26 +34,20 @@ std::pair<const Span*, const Span*> Spans::part(double from, double to) const {
   return {std::min(at(from), end), end};
 }
 
-void Lattice::Unmap::operator()(void* p) const { munmap(p, bytes); }
-
-Lattice::Lattice(const Subdomain& box, Solids solids, int threads)
+Lattice::Lattice(const Subdomain& box, Solids solids, int threads, const Allocate& allocate)
     : box_(box),
       solids_(std::move(solids)),
       row_(round_up(box.size[0] + 2, kLine)),
       plane_(row_ * (box.size[1] + 2)),
-      blocks_((box.size[0] + simd::kWidth - 1) / simd::kWidth),
-      memory_(nullptr, Unmap{0}) {
+      blocks_((box.size[0] + simd::kWidth - 1) / simd::kWidth) {
   // 19 arrays are walked at once. Were they a multiple of a page apart, all would fall into the same set of
   // the first-level cache; three more lines spread them over its sets.
   const std::ptrdiff_t sites = plane_ * (box.size[2] + 2) + 4 * kLine;
   pitch_ = round_up(sites, kPage) + 3 * kLine;
   const std::size_t bytes = static_cast<std::size_t>(pitch_ * kVelocities) * sizeof(double) + kHuge;
-  void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (p == MAP_FAILED) throw std::bad_alloc();
-  memory_ = std::unique_ptr<void, Unmap>(p, Unmap{bytes});
-  madvise(p, bytes, MADV_HUGEPAGE);  // 19 streams need 19 entries of the TLB at least; advice only
+  memory_ = allocate(bytes);
   // Site (0, 0, 0) begins a cache line, so a local step's vectors are aligned.
-  first_ = static_cast<double*>(p) + round_up(row_ + plane_ + kLine, kLine);
+  first_ = static_cast<double*>(memory_->data()) + round_up(row_ + plane_ + kLine, kLine);
   place_kinds();
   classify();
   divide();

@@ -13,12 +13,14 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "d3q19.hpp"
 #include "decomposition.hpp"
 #include "geometry.hpp"
+#include "places.hpp"
 
 namespace plait::lbm {
 
@@ -57,13 +59,16 @@ struct WallBlock {
 
 class Lattice {
  public:
-  /// Places are made and touched by `threads` threads, each its share. Throws std::bad_alloc.
-  Lattice(const Subdomain& box, Solids solids, int threads);
+  using Allocate = std::function<std::unique_ptr<Places>(std::size_t bytes)>;
+  /// Places lie in what `allocate` returns, and are first touched by `threads` threads, each its share. Throws std::bad_alloc, and what
+  /// `allocate` throws, which is called before anything else can fail.
+  Lattice(const Subdomain& box, Solids solids, int threads, const Allocate& allocate = Places::own);
   Lattice(const Lattice&) = delete;
   Lattice& operator=(const Lattice&) = delete;
 
   [[nodiscard]] const Subdomain& box() const { return box_; }
   [[nodiscard]] const Solids& solids() const { return solids_; }
+  [[nodiscard]] const Places& memory() const { return *memory_; }
 
   /// Index of site (x, y, z) in one velocity's places; -1 and size are the layer around the box.
   [[nodiscard]] std::ptrdiff_t index(int x, int y, int z) const { return x + y * row_ + z * plane_; }
@@ -106,16 +111,11 @@ class Lattice {
   [[nodiscard]] WallBlock look_at(int b, int y, int z) const;
   void divide();
 
-  struct Unmap {
-    std::size_t bytes;
-    void operator()(void* p) const;
-  };
-
   Subdomain box_;
   Solids solids_;
   std::ptrdiff_t row_, plane_, pitch_;
   int blocks_;
-  std::unique_ptr<void, Unmap> memory_;
+  std::unique_ptr<Places> memory_;
   double* first_ = nullptr;  // place of velocity 0 at site (0, 0, 0)
   std::vector<std::uint8_t> kind_memory_;
   std::uint8_t* kind_first_ = nullptr;

@@ -10,13 +10,15 @@ namespace plait::lbm {
 
 std::span<const ModelInfo> models() {
   static constexpr std::array kModels{
-      ModelInfo{"pure-mpi", MPI_THREAD_SINGLE, false, "a process per core, no threads", make_pure_mpi},
-      ModelInfo{"masteronly", MPI_THREAD_FUNNELED, true, "one thread communicates while the others wait", make_masteronly},
-      ModelInfo{"funneled", MPI_THREAD_FUNNELED, true, "one thread communicates while the others update the interior", make_funneled},
-      ModelInfo{"multiple", MPI_THREAD_MULTIPLE, true, "each thread exchanges its share on its own communicator", make_multiple},
-      ModelInfo{"partitioned", MPI_THREAD_MULTIPLE, true, "threads add their shares to one message for each face", make_partitioned},
+      ModelInfo{"pure-mpi", MPI_THREAD_SINGLE, false, false, "a process per core, no threads", make_pure_mpi},
+      ModelInfo{"masteronly", MPI_THREAD_FUNNELED, true, false, "one thread communicates while the others wait", make_masteronly},
+      ModelInfo{"funneled", MPI_THREAD_FUNNELED, true, false, "one thread communicates while the others update the interior",
+                make_funneled},
+      ModelInfo{"multiple", MPI_THREAD_MULTIPLE, true, false, "each thread exchanges its share on its own communicator", make_multiple},
+      ModelInfo{"partitioned", MPI_THREAD_MULTIPLE, true, false, "threads add their shares to one message for each face", make_partitioned},
       // main.cpp makes the threads ranks.
-      ModelInfo{"threadcomm", MPI_THREAD_SINGLE, true, "each thread is a rank, with a box of its own, as in pure-mpi", make_pure_mpi},
+      ModelInfo{"threadcomm", MPI_THREAD_SINGLE, true, false, "each thread is a rank, with a box of its own, as in pure-mpi",
+                make_pure_mpi},
   };
   return kModels;
 }

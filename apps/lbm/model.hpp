@@ -75,6 +75,7 @@ struct ModelInfo {
   std::string_view name;
   int thread_level;  // what it needs of MPI_Init_thread
   bool threads;      // whether it uses more than one thread
+  bool shared;       // whether processes of a node read each other's places where they lie
   std::string_view what;
   std::unique_ptr<Model> (*make)(const World&);
 };

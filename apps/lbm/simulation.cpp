@@ -65,8 +65,9 @@ Simulation::Simulation(const Deck& deck, const ModelInfo& model, const Int3& gri
   MPI_Comm_rank(comm, &rank);
   box_ = subdomain(deck, grid, rank);
   Solids solids = make_solids(deck, box_, folder, comm);
+  const auto allocate = [&](std::size_t bytes) { return model.shared ? Places::shared(bytes, comm) : Places::own(bytes); };
   collectively(comm, [&] {
-    lattice_ = std::make_unique<Lattice>(box_, std::move(solids), threads);
+    lattice_ = std::make_unique<Lattice>(box_, std::move(solids), threads, allocate);
     halo_ = std::make_unique<Halo>(*lattice_);
   });
   long mine = lattice_->fluid_sites();
