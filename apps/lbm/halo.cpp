@@ -46,7 +46,7 @@ std::vector<Run> list_runs(Lattice& l, const Int3& side, const Int3& towards, bo
       bool wall = false;
       for (int k = 0; k < count; ++k) wall = wall || writer[k * stride];
       const auto offset = static_cast<std::int32_t>(total);
-      runs.push_back({l.places(i) + l.index(x, y, z), stride, count, offset, wall && !outer ? writer : nullptr});
+      runs.push_back({l.places(i) + l.index(x, y, z), stride, count, offset, wall ? writer : nullptr});
       total += count;
       if (total > std::numeric_limits<std::int32_t>::max()) {
         throw Error("a face between two processes is too large for one message: cut the lattice otherwise with --grid");
@@ -85,6 +85,58 @@ void unpack_run(const Run& run, const double* buffer, bool returned) {
   }
 }
 
+/// `rows` rows of `count` places each, at equal distances in bytes: what a datatype describes without a table.
+struct Rows {
+  MPI_Aint at, stride, distance;
+  int count, rows;
+
+  /// Takes up a row that goes on as the ones before do.
+  bool add(const Rows& next) {
+    if (next.stride != stride || next.count != count) return false;
+    if (rows > 1 && next.at != at + rows * distance) return false;
+    if (rows == 1) distance = next.at - at;
+    ++rows;
+    return true;
+  }
+};
+
+/// Those of the runs' places whose writer is fluid.
+std::vector<Rows> rows_of_fluid(std::span<const Run> runs, const void* base) {
+  std::vector<Rows> all;
+  for (const Run& run : runs) {
+    const auto is_wall = [&run](std::int32_t k) { return run.writer && run.writer[k * run.stride]; };
+    for (std::int32_t k = 0; k < run.count;) {
+      const std::int32_t first = k;
+      while (k < run.count && !is_wall(k)) ++k;
+      if (k > first) {
+        const MPI_Aint at = reinterpret_cast<const char*>(run.place + first * run.stride) - static_cast<const char*>(base);
+        const Rows row{at, run.stride * static_cast<MPI_Aint>(sizeof(double)), 0, k - first, 1};
+        if (all.empty() || !all.back().add(row)) all.push_back(row);
+      }
+      while (k < run.count && is_wall(k)) ++k;
+    }
+  }
+  return all;
+}
+
+MPI_Datatype datatype(std::span<const Run> runs, const void* base) {
+  std::vector<MPI_Datatype> types;
+  std::vector<MPI_Aint> places;
+  for (const Rows& r : rows_of_fluid(runs, base)) {
+    MPI_Datatype row = MPI_DATATYPE_NULL;
+    MPI_Type_create_hvector(r.count, 1, r.stride, MPI_DOUBLE, &row);
+    MPI_Type_create_hvector(r.rows, 1, r.distance, row, &types.emplace_back());
+    MPI_Type_free(&row);
+    places.push_back(r.at);
+  }
+  const std::vector<int> ones(types.size(), 1);
+  MPI_Datatype all = MPI_DATATYPE_NULL;
+  MPI_Type_create_struct(static_cast<int>(types.size()), ones.data(), places.data(), types.data(), &all);
+  MPI_Type_commit(&all);
+  for (MPI_Datatype& type : types) MPI_Type_free(&type);
+  return all;
+}
+
 }  // namespace
 
 Link::Link(Lattice& lattice, const Int3& side)
@@ -100,24 +152,33 @@ Link::Link(Lattice& lattice, const Int3& side)
   receive_.resize(length(outer_));
 }
 
-std::span<double> Link::part(Message& buffer, int piece, int pieces) const {
+Link::Extent Link::extent(int piece, int pieces) const {
   const auto [begin, end] = runs(piece, pieces);
-  if (begin == end) return {};
-  const std::size_t first = inner_[begin].offset;
-  const std::size_t last = inner_[end - 1].offset + static_cast<std::size_t>(inner_[end - 1].count);
-  return {buffer.data() + first, last - first};
+  if (begin == end) return {0, 0};
+  const auto first = static_cast<std::size_t>(inner_[begin].offset);
+  return {first, static_cast<std::size_t>(inner_[end - 1].offset + inner_[end - 1].count) - first};
 }
 
-void Link::pack(Direction d, int piece, int pieces) {
+void Link::pack(Direction d, double* buffer, int piece, int pieces) const {
   const auto& from = d == Direction::lend ? inner_ : outer_;
   const auto [begin, end] = runs(piece, pieces);
-  for (std::size_t k = begin; k < end; ++k) pack_run(from[k], send_.data());
+  for (std::size_t k = begin; k < end; ++k) pack_run(from[k], buffer);
 }
 
-void Link::unpack(Direction d, int piece, int pieces) {
+void Link::unpack(Direction d, const double* buffer, int piece, int pieces) const {
   const auto& to = d == Direction::lend ? outer_ : inner_;
   const auto [begin, end] = runs(piece, pieces);
-  for (std::size_t k = begin; k < end; ++k) unpack_run(to[k], receive_.data(), d == Direction::hand_back);
+  for (std::size_t k = begin; k < end; ++k) unpack_run(to[k], buffer, d == Direction::hand_back);
+}
+
+MPI_Datatype Link::sent(Direction d, const void* base, int piece, int pieces) const {
+  const auto [begin, end] = runs(piece, pieces);
+  const auto& all = d == Direction::lend ? inner_ : outer_;
+  return datatype({all.data() + begin, end - begin}, base);
+}
+
+MPI_Datatype Link::received(Direction d, const void* base, int piece, int pieces) const {
+  return sent(d == Direction::lend ? Direction::hand_back : Direction::lend, base, piece, pieces);
 }
 
 Halo::Halo(Lattice& lattice) {

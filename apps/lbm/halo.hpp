@@ -27,8 +27,8 @@ struct Run {
   std::ptrdiff_t stride;
   std::int32_t count;
   std::int32_t offset;         // in the message
-  const std::uint8_t* writer;  // kind of the site that writes these places in a crossing step, or null:
-                               // where that is a wall nothing was written, and the place must stay
+  const std::uint8_t* writer;  // kind of the site that writes these places in a crossing step, or null where none is a wall:
+                               // where it is a wall nothing was written, and the box's own place must stay
 };
 
 /// Memory that the MPI, or plait, may hand over faster than other memory.
@@ -58,16 +58,32 @@ class Link {
 
   /// A link may be cut into pieces, on both sides alike; any thread may handle a piece. pack() fills the
   /// piece's part of the send buffer, unpack() empties its part of the receive buffer.
-  void pack(Direction d, int piece = 0, int pieces = 1);
-  void unpack(Direction d, int piece = 0, int pieces = 1);
+  void pack(Direction d, int piece = 0, int pieces = 1) { pack(d, send_.data(), piece, pieces); }
+  void unpack(Direction d, int piece = 0, int pieces = 1) { unpack(d, receive_.data(), piece, pieces); }
+  /// The same with buffers of the caller's, for all of the link.
+  void pack(Direction d, double* buffer, int piece, int pieces) const;
+  void unpack(Direction d, const double* buffer, int piece, int pieces) const;
+  /// The piece within a buffer.
+  struct Extent {
+    std::size_t first, count;
+  };
+  [[nodiscard]] Extent extent(int piece = 0, int pieces = 1) const;
   [[nodiscard]] std::span<double> send_buffer(int piece = 0, int pieces = 1) { return part(send_, piece, pieces); }
   [[nodiscard]] std::span<double> receive_buffer(int piece = 0, int pieces = 1) { return part(receive_, piece, pieces); }
+
+  /// The places of a piece that are sent in that direction, or received, as an MPI datatype whose addresses count from `base`; the
+  /// caller frees it. Both sides leave out the places whose writer is a wall: nobody reads them beyond the box, and at home they stay.
+  [[nodiscard]] MPI_Datatype sent(Direction d, const void* base, int piece = 0, int pieces = 1) const;
+  [[nodiscard]] MPI_Datatype received(Direction d, const void* base, int piece = 0, int pieces = 1) const;
 
  private:
   [[nodiscard]] std::pair<std::size_t, std::size_t> runs(int piece, int pieces) const {
     return {inner_.size() * piece / pieces, inner_.size() * (piece + 1) / pieces};
   }
-  [[nodiscard]] std::span<double> part(Message& buffer, int piece, int pieces) const;
+  [[nodiscard]] std::span<double> part(Message& buffer, int piece, int pieces) const {
+    const Extent e = extent(piece, pieces);
+    return {buffer.data() + e.first, e.count};
+  }
 
   int neighbor_, send_tag_, receive_tag_;
   std::vector<Run> inner_;  // the box's own places that the neighbour borrows

@@ -43,7 +43,7 @@ struct Options {
 
 void describe(CLI::App& app, Options& o) {
   std::string names;
-  for (const auto& m : models()) names += fmt::format("\n  {:<11} {}", m.name, m.what);
+  for (const auto& m : models()) names += fmt::format("\n  {:<12} {}", m.name, m.what);
   app.add_option("deck", o.deck, "What to simulate: a TOML file, see docs/lbm.md")->required();
   app.add_option("--model", o.model,
                  "How threads and processes share the work (default: pure-mpi with one thread, else masteronly):" + names);
@@ -363,7 +363,7 @@ double share_of_memory() {
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
   MPI_Comm_size(node, &processes);
   MPI_Comm_free(&node);
-  struct sysinfo info{};
+  struct sysinfo info {};
   if (sysinfo(&info) != 0) return std::numeric_limits<double>::infinity();
   return (static_cast<double>(info.totalram) + static_cast<double>(info.totalswap)) * info.mem_unit / processes;
 }

@@ -72,6 +72,9 @@ SHAPES = [
     ("partitioned", 1, 4, ""),
     ("partitioned", 2, 3, ""),
     ("partitioned", 4, 2, "2x2x1"),
+    ("gaspi", 1, 2, ""),
+    ("gaspi", 3, 1, ""),
+    ("gaspi", 4, 2, "2x1x2"),
     ("threadcomm", 1, 4, ""),
     ("threadcomm", 2, 2, "2x1x2"),
     ("threadcomm", 3, 3, ""),
@@ -107,12 +110,16 @@ def test_digest_tells_flows_apart(lbm):
     assert len(digests) == 3
 
 
-def test_same_bits_on_four_simulated_nodes(mpi, lbm):
-    """4 x 2 over 4 hosts."""
+@pytest.mark.parametrize(
+    ("model", "processes", "threads", "hosts"),
+    [("multiple", 4, 2, 4), ("gaspi", 4, 2, 4), ("gaspi", 4, 1, 2)],
+    ids=str,
+)
+def test_same_bits_on_simulated_nodes(mpi, lbm, model, processes, threads, hosts):
     if reason := why_no_nodes(mpi):
         pytest.skip(reason)
     alone = lbm("porous", "--steps", "12", settings=SMALL)
-    spread = lbm("porous", "--steps", "12", "--model", "multiple", processes=4, threads=2, hosts=4, settings=SMALL)
+    spread = lbm("porous", "--steps", "12", "--model", model, processes=processes, threads=threads, hosts=hosts, settings=SMALL)
     assert spread.returncode == 0, spread.stderr
     assert spread.json["digest"] == alone.json["digest"]
 
@@ -231,7 +238,7 @@ def test_checkpoint_replaces_the_last_one_only_when_complete(lbm, tmp_path):
         ([], ["geometry.packing.volume-fraction=0.9"], ["at most 0.55"]),
         (["--grid", "3x1x1"], [], ["--grid 3x1x1 has 3 boxes, but there are 2 processes"]),
         (["--grid", "big"], [], ["--grid big: must be three whole numbers"]),
-        (["--model", "magic"], [], ["--model magic: unknown; there are pure-mpi, masteronly, funneled, multiple, partitioned, threadcomm"]),
+        (["--model", "magic"], [], ["--model magic: unknown; there are pure-mpi, masteronly, funneled, multiple, partitioned, gaspi"]),
         (["--steps", "-3"], [], ["--steps"]),
         (["--restart", "none"], [], ["checkpoint none cannot be opened"]),
         (["--grid", "4294967298x1x1"], [], ["--grid 4294967298x1x1: must be three whole numbers"]),
