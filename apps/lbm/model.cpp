@@ -17,6 +17,7 @@ std::span<const ModelInfo> models() {
       ModelInfo{"multiple", MPI_THREAD_MULTIPLE, true, false, "each thread exchanges its share on its own communicator", make_multiple},
       ModelInfo{"partitioned", MPI_THREAD_MULTIPLE, true, false, "threads add their shares to one message for each face", make_partitioned},
       ModelInfo{"gaspi", MPI_THREAD_MULTIPLE, true, false, "each thread writes its shares into its neighbours' segments", make_gaspi},
+      ModelInfo{"gaspi-shared", MPI_THREAD_MULTIPLE, true, true, "neighbours on a node are read where they lie", make_gaspi_shared},
       // main.cpp makes the threads ranks.
       ModelInfo{"threadcomm", MPI_THREAD_SINGLE, true, false, "each thread is a rank, with a box of its own, as in pure-mpi",
                 make_pure_mpi},

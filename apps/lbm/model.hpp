@@ -90,5 +90,6 @@ std::unique_ptr<Model> make_funneled(const World&);
 std::unique_ptr<Model> make_multiple(const World&);
 std::unique_ptr<Model> make_partitioned(const World&);
 std::unique_ptr<Model> make_gaspi(const World&);
+std::unique_ptr<Model> make_gaspi_shared(const World&);
 
 }  // namespace plait::lbm

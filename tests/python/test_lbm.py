@@ -75,6 +75,10 @@ SHAPES = [
     ("gaspi", 1, 2, ""),
     ("gaspi", 3, 1, ""),
     ("gaspi", 4, 2, "2x1x2"),
+    ("gaspi-shared", 1, 2, ""),
+    ("gaspi-shared", 2, 3, ""),
+    ("gaspi-shared", 4, 1, "4x1x1"),
+    ("gaspi-shared", 8, 1, "2x2x2"),
     ("threadcomm", 1, 4, ""),
     ("threadcomm", 2, 2, "2x1x2"),
     ("threadcomm", 3, 3, ""),
@@ -112,7 +116,7 @@ def test_digest_tells_flows_apart(lbm):
 
 @pytest.mark.parametrize(
     ("model", "processes", "threads", "hosts"),
-    [("multiple", 4, 2, 4), ("gaspi", 4, 2, 4), ("gaspi", 4, 1, 2)],
+    [("multiple", 4, 2, 4), ("gaspi", 4, 2, 4), ("gaspi", 4, 1, 2), ("gaspi-shared", 3, 2, 3), ("gaspi-shared", 8, 1, 2)],
     ids=str,
 )
 def test_same_bits_on_simulated_nodes(mpi, lbm, model, processes, threads, hosts):
