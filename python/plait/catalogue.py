@@ -220,6 +220,14 @@ def _scaling(cores: int, quick: bool) -> list[Shape]:
     ]
 
 
+def _strong_halo(_: int, quick: bool) -> list[Shape]:
+    return [
+        Shape(processes, 1, hosts, model)
+        for processes, hosts in ((1, 1), (2, 2), (4, 2), *(() if quick else ((8, 4),)))
+        for model in ("masteronly", "multiple", "partitioned", "gaspi", "gaspi-shared")
+    ]
+
+
 def _only(*sides: str) -> list[str]:
     return [word for side in sides for word in ("--only", side)]
 
@@ -466,6 +474,19 @@ ALL = (
         (96,),
         (48,),
         _scaling,
+        size_means="sites along a side",
+        multiple_of=1,
+        processes=(1, 1 << 20),
+        program=LBM,
+        turns=3,
+    ),
+    Benchmark(
+        "lbm-strong-halo",
+        "plait-lbm: time of the halo exchange at strong scaling, by MPI and by GASPI, 1 to 8 processes on up to 4 simulated nodes",
+        "application",
+        (192,),
+        (48,),
+        _strong_halo,
         size_means="sites along a side",
         multiple_of=1,
         processes=(1, 1 << 20),

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from plait.machine import numa_domains
 from plait.results import Row
 
-MODELS = ("pure-mpi", "masteronly", "funneled", "multiple", "partitioned", "threadcomm")
+MODELS = ("pure-mpi", "masteronly", "funneled", "multiple", "partitioned", "gaspi", "gaspi-shared", "threadcomm")
 # Threads that are ranks cannot open a file together.
-WRITING = MODELS[:5]
+WRITING = MODELS[:-1]
 # More are a mistake rather than a measurement.
 MOST_THREADS_A_CORE = 32
 LEAST_STEPS, GOOD_STEPS, MOST_STEPS = 20, 50, 100

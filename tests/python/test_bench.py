@@ -42,6 +42,7 @@ SIDES = {
     "forkjoin": {"fork-join", "barrier", "reduction", "threadcomm"},
     "lbm-halo": set(MODELS),
     "lbm-scaling": {"pure-mpi", "masteronly", "multiple"},
+    "lbm-strong-halo": {"masteronly", "multiple", "partitioned", "gaspi", "gaspi-shared"},
 }
 
 

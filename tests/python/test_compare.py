@@ -57,9 +57,7 @@ class StandIn:
 
     clock: float = 1000.0
     startup: float = 0.5
-    step_ms: dict[str, float] = field(
-        default_factory=lambda: {"pure-mpi": 10, "masteronly": 12, "funneled": 9, "multiple": 11, "partitioned": 13, "threadcomm": 14}
-    )
+    step_ms: dict[str, float] = field(default_factory=lambda: dict(zip(plan.MODELS, (10, 12, 9, 11, 13, 15, 16, 14), strict=True)))
     slow_oversubscribed: float = 2.0
     digests: dict[str, str] = field(default_factory=dict)
     lines: list[tuple[list[str], int, int]] = field(default_factory=list)
@@ -147,11 +145,15 @@ def test_writes_json_with_a_run_per_model_and_shape(place: Place):
         ("masteronly", 1, 2, False),
         ("partitioned", 1, 2, False),
         ("threadcomm", 1, 2, False),
+        ("gaspi", 1, 2, False),
+        ("gaspi-shared", 1, 2, False),
         ("funneled", 2, 2, True),
         ("multiple", 2, 2, True),
         ("masteronly", 2, 2, True),
         ("partitioned", 2, 2, True),
         ("threadcomm", 2, 2, True),
+        ("gaspi", 2, 2, True),
+        ("gaspi-shared", 2, 2, True),
     ]
     for run in found["runs"]:
         assert run["rounds"] == len(run["samples"]) == 3
@@ -162,9 +164,9 @@ def test_writes_json_with_a_run_per_model_and_shape(place: Place):
 
 def test_models_run_in_turn_with_equal_steps(place: Place):
     assert place.compare(repeats=2) == 0
-    measured = place.standin.lines[11:-1]
+    measured = place.standin.lines[15:-1]
     order = [(line[0][3], line[1]) for line in measured]
-    assert order[:11] == order[11:] and len(set(order)) == 11
+    assert order[:15] == order[15:] and len(set(order)) == 15
     assert len({line[0][line[0].index("--steps") + 1] for line in measured}) == 1
     flow, processes, threads = place.standin.lines[-1]
     assert flow[3] == "funneled" and (processes, threads) == (1, 2) and "--steps" not in flow

@@ -44,7 +44,22 @@ TITLES = {
 
 
 def figures(data: Data) -> list[Figure]:
-    makers = (compare, mixed, rates, latency, partitioned, ranks, unchanged, passive, orthogonal, saturation, forkjoin, halo, scaling)
+    makers = (
+        compare,
+        mixed,
+        rates,
+        latency,
+        partitioned,
+        ranks,
+        unchanged,
+        passive,
+        orthogonal,
+        saturation,
+        forkjoin,
+        halo,
+        scaling,
+        strong_halo,
+    )
     found = [figure for make in makers for figure in make(data) if figure.curves]
     for figure in found:
         benchmark = figure.key.split("/")[0]
@@ -376,6 +391,21 @@ def scaling(data: Data) -> Iterator[Figure]:
             "million site updates a second",
             found,
             lower_is_better=False,
+            oversubscribed=any(p.oversubscribed for p in points),
+        )
+
+
+def strong_halo(data: Data) -> Iterator[Figure]:
+    points = data.of("lbm-strong-halo", "halo")
+    for lattice in sorted({p.x("lattice") for p in points}):
+        yield Figure(
+            f"lbm-strong-halo/{lattice}",
+            f"plait-lbm: halo exchange at strong scaling, {lattice}³ sites",
+            "One process alone, two on two simulated nodes, then two on each. gaspi writes packed faces into segments, gaspi-shared reads"
+            " neighbours on the node where their places lie; the others send by MPI.",
+            "processes",
+            "halo exchange of a step (ms)",
+            curves([p for p in points if p.x("lattice") == lattice], "processes", 1e3),
             oversubscribed=any(p.oversubscribed for p in points),
         )
 

@@ -25,6 +25,7 @@ FIXED = {
         ("masteronly", "funneled", "multiple", "streams", "partitioned", "threadcomm", "pure-mpi"),
         ("mpi", "plait-ordinary", "memcpy-shared", "plait-stream", "memcpy", "", "hand-over"),
         ("mpi-single", "plait-single", "mpi-per-thread", "plait-streams", "plait-per-thread", "mpi-hints", "raw-ring", "plait-hints"),
+        ("", "", "", "gaspi-shared", "", "", "", "gaspi"),
         ("", "", "", "mpi-partitioned", "plait-partitioned", "", "fill"),
         ("processes", "", "", "", "", "threads"),
         ("alone", "", "", "progress-thread"),
