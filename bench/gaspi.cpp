@@ -194,7 +194,7 @@ void rate(const Job& job, const GaspiOptions& o, const Segment& s, Report& repor
       const auto first = static_cast<gaspi_notification_id_t>(1000 * (t + 1));
       for (std::int64_t w = 0; w < windows; ++w) {
         if (job.rank == 0) {
-          for (int i = 0; i < kWindow; ++i) s.send(8, first + static_cast<unsigned>(i), q, static_cast<std::size_t>(8 * (kWindow * t + i)));
+          for (int i = 0; i < kWindow; ++i) s.send(8, first + static_cast<unsigned>(i), q, 8 * static_cast<std::size_t>(kWindow * t + i));
           must(gaspi_wait(q, GASPI_BLOCK));
           Segment::receive(first);
         } else {
@@ -207,6 +207,7 @@ void rate(const Job& job, const GaspiOptions& o, const Segment& s, Report& repor
   };
   const auto mpi = [&](std::int64_t windows) {
     std::vector<std::unique_ptr<Windows<Native>>> traffic;
+    traffic.reserve(static_cast<std::size_t>(threads));
     for (int t = 0; t < threads; ++t)
       traffic.push_back(std::make_unique<Windows<Native>>(MPI_COMM_WORLD, 1 - job.rank, 2 * t, 8, kMpiWindow));
     const double took = on_threads(threads, [&](int t) {

@@ -28,7 +28,7 @@ struct SegmentPlace {
 static_assert(std::is_trivially_copyable_v<SegmentPlace>);
 
 /// A segment of the process's by its number.
-class alignas(64) SegmentEntry {
+class alignas(64) SegmentEntry {  // NOLINT(clang-analyzer-optin.performance.Padding): users write a line of their own
  public:
   /// Changes whenever a segment comes or goes; odd while there is one.
   [[nodiscard]] std::uint32_t version() const noexcept {

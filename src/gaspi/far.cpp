@@ -124,7 +124,8 @@ class Far final : public progress::Source {
 };
 
 Far& all() noexcept {
-  static Far& far = *new Far;  // never destroyed: the helper and late messages may come at any time
+  // Never destroyed: the helper and late messages may come at any time. NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): at the start
+  static Far& far = *new Far;
   return far;
 }
 
@@ -677,6 +678,11 @@ void close(Job& job) noexcept {
   }
   static_cast<void>(net().try_progress());
   static_cast<void>(progress::stop_thread(kHelperKey));
+  {
+    const std::lock_guard guard(far.requests_lock);
+    far.requests.clear();
+    for (auto& ranks : far.registered) ranks.clear();
+  }
   far.in_use.store(false, std::memory_order_release);
 }
 

@@ -308,8 +308,7 @@ void Groups::prepare(Group& group) {
 
 gaspi_return_t Groups::commit(std::uint32_t number, gaspi_timeout_t timeout) {
   Group* const group = find(number);
-  if (!group || group->state.load(std::memory_order_acquire) == Group::State::committed || group->ranks.size() == 0 ||
-      !group->has(job_.rank))
+  if (!group || group->state.load(std::memory_order_acquire) == Group::State::committed || group->ranks.empty() || !group->has(job_.rank))
     return GASPI_ERR_INV_GROUP;
   const Group::Turn turn(*group);
   if (!turn) return GASPI_ERR_ACTIVE_COLL;

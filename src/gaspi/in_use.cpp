@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <mutex>
+#include <new>
 #include <utility>
 #include <vector>
+
+#include "base/fatal.hpp"
 
 namespace plait::gaspi {
 
@@ -50,9 +53,10 @@ std::atomic<std::uint64_t>& InUse::add() noexcept {
   All& a = all();
   const std::lock_guard guard(a.lock);
   if (a.unused.empty()) {
-    a.words.reserve(a.words.size() + 1);
-    a.unused.reserve(a.words.size() + 1);
-    owner.word = a.words.emplace_back(new Word);
+    owner.word = new (std::nothrow) Word;
+    if (!owner.word) fatal("no memory left for a thread that uses GASPI");
+    a.words.push_back(owner.word);
+    a.unused.reserve(a.words.size());
   } else {
     owner.word = a.unused.back();
     a.unused.pop_back();

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/mpi_lock.hpp"
 #include "gaspi/group.hpp"
 #include "gaspi/passive.hpp"
 #include "gaspi/segments.hpp"
@@ -80,6 +81,16 @@ void know_peers(Job& job) {
   }
 }
 
+/// A duplicate of MPI_COMM_WORLD to send on, where PLAIT_COMMUNICATORS=none has kept libplait from making one. Collective.
+void need_world() {
+  if (p2p::world() != MPI_COMM_NULL) return;
+  int level = MPI_THREAD_SINGLE;
+  check(PMPI_Query_thread(&level));
+  const MPI_Comm made = p2p::make_channel();
+  require(made != MPI_COMM_NULL, MPI_ERR_OTHER);
+  p2p::set_world({made}, level < MPI_THREAD_MULTIPLE);
+}
+
 }  // namespace
 
 Peer::~Peer() {
@@ -108,11 +119,14 @@ void start() {
   job->groups = std::make_unique<Groups>(*job);
   job->passive = std::make_unique<Passive>(*job);
   progress::set_processes_here(static_cast<int>(job->locals));
+  need_world();
   far::open(*job);
   Job* const made = job.release();
   job_in_use.store(made, std::memory_order_release);
-  // Nobody sends to one that is not ready.
-  check(PMPI_Barrier(MPI_COMM_WORLD));
+  {
+    const MpiLock lock;                   // the helper may be in the MPI by now
+    check(PMPI_Barrier(MPI_COMM_WORLD));  // nobody sends to one that is not ready
+  }
   require(made->groups->commit(GASPI_GROUP_ALL, GASPI_BLOCK) == GASPI_SUCCESS, MPI_ERR_OTHER);
 }
 

@@ -113,7 +113,10 @@ bool wait_for(Job& job, const Deadline& deadline, const progress::Patience& pati
   bool found = false;
   unsigned rounds = 0;
   Waiting waiting(&event, deadline);
-  const auto over = [&] { return (found = done()) || deadline.is_over(); };
+  const auto over = [&] {
+    found = done();
+    return found || deadline.is_over();
+  };
   progress::wait_until(
       waiting, patience, [&] { return far::in_use() && ++rounds % far::kRounds == 0 && far::drive(); }, over,
       [&] { look_for_deaths(job); });

@@ -246,8 +246,10 @@ gaspi_return_t wait_some(Job& job, std::uint32_t segment, std::uint32_t begin, s
   if (look()) return GASPI_SUCCESS;
   const Deadline deadline(timeout);
   bool found = false;
-  const bool ended =
-      wait_for(job, deadline, progress::kForNotification, view->board->event(), [&] { return (found = look()) || !view->is_there(); });
+  const bool ended = wait_for(job, deadline, progress::kForNotification, view->board->event(), [&] {
+    found = look();
+    return found || !view->is_there();
+  });
   if (found) return GASPI_SUCCESS;
   return ended ? GASPI_ERR_INV_SEG : GASPI_TIMEOUT;
 }

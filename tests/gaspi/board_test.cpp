@@ -101,6 +101,7 @@ TEST(Board, OneOfSeveralWaitersGetsEach) {
   std::atomic<std::uint32_t> got{0};
   std::atomic<std::uint64_t> sum{0};
   std::vector<std::thread> threads;
+  threads.reserve(kPosters + kWaiters);
   for (std::uint32_t p = 0; p < kPosters; ++p) {
     threads.emplace_back([&, p] {
       for (std::uint32_t i = 0; i < kEach; ++i) board.post((p * kEach + i) * 7 % kNotifications, p * kEach + i + 1);
@@ -134,6 +135,7 @@ TEST(InUse, WhatIsFoundStaysWhileItIsUsed) {
   std::atomic<std::atomic<int>*> shared{new std::atomic<int>(1)};
   std::atomic<bool> over{false};
   std::vector<std::thread> users;
+  users.reserve(3);
   for (int i = 0; i < 3; ++i) {
     users.emplace_back([&] {
       while (!over.load()) {

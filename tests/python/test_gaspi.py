@@ -94,3 +94,11 @@ def test_gaspi_run(words, said, tmp_path):
         assert (done.returncode, done.stdout) == (0, "statistics\n"), done.stderr
     else:
         assert (done.returncode, done.stderr) == (2, f"gaspi_run: {said.format(machines=machines)}\n")
+
+
+@pytest.mark.parametrize("setting", ["PLAIT_THREAD_LEVEL=serialized", "PLAIT_COMMUNICATORS=none", "PLAIT_COMMUNICATORS=all"])
+def test_whatever_else_plait_is_set_to(setting, hosts):
+    """2; 4 on 4 nodes"""
+    for group in ("segments", "passive", "collective"):
+        assert run("gaspi_calls", group, hosts=hosts, env=[setting]).stdout.endswith(f"{group}\n")
+    run("gaspi_one_sided", hosts=hosts, env=[setting])
