@@ -43,6 +43,8 @@ constexpr std::size_t kPiece = Outbox::kBytes - sizeof(Command);
 static_assert(Outbox::kBytes == transport::kPacketPayload);
 /// From here on data goes from memory to memory. Measured between two nodes: docs/gaspi.md.
 constexpr std::uint64_t kLarge = std::uint64_t{128} << 10;
+/// In a node by_messages says that processes may not reach each other's memory; then the MPI may fail to, too (MPICH 5.0.2 ends the job).
+bool goes_by_transfer(const Peer& peer, std::uint64_t bytes) noexcept { return bytes >= kLarge && !peer.control; }
 /// A batch waits for more if others have gone less than this before: about what it costs to send a packet.
 constexpr std::uint64_t kBurst = 10'000;  // ns
 /// Requests and answers, letters and passive messages: not a queue's number.
@@ -349,7 +351,8 @@ void take_large_put(Job& job, std::uint16_t rank, std::uint8_t queue, std::uint3
 
 void take_get(Job& job, std::uint16_t rank, std::uint8_t queue, const Command& c, const std::byte* data) {
   const std::uint64_t bytes = word_of(data);
-  const Place place = Place::find(job, c.segment, c.offset, bytes, bytes >= kLarge);
+  const bool large = goes_by_transfer(job.peers[rank], bytes);
+  const Place place = Place::find(job, c.segment, c.offset, bytes, large);
   Command back;
   back.number = c.number;
   if (!place.view) {
@@ -357,7 +360,7 @@ void take_get(Job& job, std::uint16_t rank, std::uint8_t queue, const Command& c
     tell(rank, back, nullptr, 0, queue);
     return;
   }
-  if (bytes >= kLarge) {
+  if (large) {
     const std::uint64_t slot = all().transfers.add({Transfer::Side::get_from, queue, rank, place.at, place.entry, 0});
     back.code = Code::offered;
     tell(rank, back, &slot, sizeof slot, queue);
@@ -708,7 +711,7 @@ gaspi_return_t write(Job& job, Peer& peer, const Pieces& p, const Notice& notice
       const View* const local = own(job, p.local[i]);
       if (!local) continue;  // another thread has deleted it meanwhile
       std::byte* const from = local->data + p.local_offset[i];
-      if (p.bytes[i] >= kLarge) {
+      if (goes_by_transfer(peer, p.bytes[i])) {
         c.code = Code::put_large;
         const std::uint32_t slot = far.transfers.add({Transfer::Side::put_from, number, peer.rank, from, nullptr, 0});
         c.number = slot;

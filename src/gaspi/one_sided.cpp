@@ -1,6 +1,7 @@
 #include "gaspi/one_sided.hpp"
 
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 
 #include "gaspi/segments.hpp"
@@ -76,6 +77,16 @@ class Visit {
   bool there_;
 };
 
+/// What looked near has to go by messages. No call returns this.
+constexpr auto kNotNear = static_cast<gaspi_return_t>(-2);
+
+/// The system's call has failed.
+gaspi_return_t refused(Peer& peer) noexcept {
+  if (errno == ESRCH) return GASPI_ERROR;
+  peer.by_messages.store(true, std::memory_order_relaxed);
+  return kNotNear;
+}
+
 gaspi_return_t copy_out(Peer& peer, const View& to, std::uint64_t offset, const std::byte* from, std::size_t n) noexcept {
   const Visit visit(to);
   if (!visit) return GASPI_ERR_INV_SEG;
@@ -83,7 +94,7 @@ gaspi_return_t copy_out(Peer& peer, const View& to, std::uint64_t offset, const 
     std::memmove(to.data + offset, from, n);  // a rank may write to itself
     return GASPI_SUCCESS;
   }
-  return lane::write_peer(peer.pid, to.address + offset, from, {0, n}) ? GASPI_SUCCESS : GASPI_ERROR;
+  return lane::write_peer(peer.pid, to.address + offset, from, {0, n}) ? GASPI_SUCCESS : refused(peer);
 }
 
 gaspi_return_t copy_in(Peer& peer, const View& from, std::uint64_t offset, std::byte* to, std::size_t n) noexcept {
@@ -97,7 +108,7 @@ gaspi_return_t copy_in(Peer& peer, const View& from, std::uint64_t offset, std::
   memory.at = to;
   memory.bytes = n;
   const lane::Part all{0, n};
-  return lane::read_peer(peer.pid, from.address + offset, memory, {&all, 1}) ? GASPI_SUCCESS : GASPI_ERROR;
+  return lane::read_peer(peer.pid, from.address + offset, memory, {&all, 1}) ? GASPI_SUCCESS : refused(peer);
 }
 
 /// All of a call in a node. Its pieces have been checked; a segment may be gone since.
@@ -133,9 +144,6 @@ gaspi_return_t write_near(Job& job, Peer& peer, const Pieces& p, const Notice& n
   told->board->post(notice.id, notice.value);
   return GASPI_SUCCESS;
 }
-
-/// Of write_one(): not a case for it. No call returns this.
-constexpr auto kNotNear = static_cast<gaspi_return_t>(-2);
 
 /// The one case that is worth it: one piece in a node, each segment looked up once.
 gaspi_return_t write_one(Job& job, Peer& peer, const Pieces& p, const Notice& notice, const Target& target) noexcept {
@@ -178,7 +186,8 @@ gaspi_return_t write(Job& job, const Pieces& p, const Notice& notice, const Targ
     if (const gaspi_return_t e = check_notice(job, peer, notice); e != GASPI_SUCCESS) return e;
     Queue& queue = job.queues[target.queue];
     if (!queue.take(config().queue_size_max)) return GASPI_QUEUE_FULL;
-    result = is_near(peer) ? write_near(job, peer, p, notice) : far::write(job, peer, p, notice, target.queue, Deadline(target.timeout));
+    if (is_near(peer)) result = write_near(job, peer, p, notice);
+    if (result == kNotNear) result = far::write(job, peer, p, notice, target.queue, Deadline(target.timeout));
     if (result != GASPI_SUCCESS) queue.give_back();
   }
   if (result == GASPI_SUCCESS) statistics::count_write(target.rank, p.count > 0 ? bytes_of(p) : 0, notice.value != 0);
@@ -194,14 +203,15 @@ gaspi_return_t read(Job& job, const Pieces& p, const Notice& notice, const Targe
   if (const gaspi_return_t e = check_notice(job, job.self(), notice); e != GASPI_SUCCESS) return e;
   Queue& queue = job.queues[target.queue];
   if (!queue.take(config().queue_size_max)) return GASPI_QUEUE_FULL;
-  gaspi_return_t result = GASPI_SUCCESS;
+  gaspi_return_t result = kNotNear;
   if (is_near(peer)) {
     result = copy_pieces(job, peer, p, [&](const View& from, std::uint64_t offset, std::byte* to, std::size_t n) {
       return copy_in(peer, from, offset, to, n);
     });
     View* const told = result == GASPI_SUCCESS && notice.value != 0 ? own(job, notice.segment) : nullptr;
     if (told) told->board->post(notice.id, notice.value);
-  } else {
+  }
+  if (result == kNotNear) {
     result = far::read(job, peer, p, notice, target.queue, Deadline(target.timeout));
   }
   if (result != GASPI_SUCCESS) {

@@ -6,8 +6,11 @@ import subprocess
 
 import pytest
 from plait.mpis import ROOT
-from programs import MPI, random_seed, run
+from programs import MPI, preloading, random_seed, run
 from test_calls import exported
+from test_containers import WITHOUT_OTHERS_MEMORY, two_namespaces
+
+__all__ = ["two_namespaces"]  # a fixture
 
 HEADERS = [ROOT / "include/plait" / name for name in ("GASPI.h", "GASPI_Ext.h")]
 GROUPS = ("setup", "groups", "segments", "queues", "passive", "atomics", "collective", "statistics", "runtime")
@@ -102,3 +105,19 @@ def test_whatever_else_plait_is_set_to(setting, hosts):
     for group in ("segments", "passive", "collective"):
         assert run("gaspi_calls", group, hosts=hosts, env=[setting]).stdout.endswith(f"{group}\n")
     run("gaspi_one_sided", hosts=hosts, env=[setting])
+
+
+@pytest.mark.parametrize("forbidden", ["no_peer_memory", "no_peer_reads", "no_peer_writes"])
+def test_where_the_system_forbids_access_to_others_memory(forbidden):
+    """2 and 2 x 3"""
+    env = [preloading(f"{forbidden}.so"), *WITHOUT_OTHERS_MEMORY[MPI.family]]
+    assert run("gaspi_calls", "segments", env=env).stdout == "segments\n"
+    assert run("gaspi_random", "--seed", random_seed(), env=env).stdout == "all as the model says\n"
+    assert run("gaspi_deleted", env=env).stdout == "a deleted segment is an error, and no more\n"
+
+
+def test_ranks_of_a_node_that_cannot_see_each_other(two_namespaces):
+    """4 x 3, in two namespaces of processes"""
+    words = (MPI.build / "bin/gaspi_random", "--seed", random_seed(), "--rounds", 5)
+    done = run(two_namespaces, *words, processes=4, env=WITHOUT_OTHERS_MEMORY[MPI.family])
+    assert "all as the model says\n" in done.stdout
