@@ -110,6 +110,7 @@ bool wait_for(Job& job, const Deadline& deadline, const progress::Patience& pati
     static_cast<void>(progress::drive_sometimes());
     return done();
   }
+  progress::count_thread();
   bool found = false;
   unsigned rounds = 0;
   Waiting waiting(&event, deadline);
