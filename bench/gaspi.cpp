@@ -146,12 +146,14 @@ void copies(const Job& job, const GaspiOptions& o, const Segment& s, Report& rep
                              [&job, &s, n](std::int64_t times) {
                                if (job.rank != 0) {
                                  Segment::receive(1);
+                                 s.send(0, 3, 0);
                                  return 0.0;
                                }
                                const double begin = seconds();
                                for (std::int64_t i = 0; i < times; ++i) s.write(n);
                                const double took = seconds() - begin;
                                s.send(0, 1, 0);
+                               Segment::receive(3);  // or the next would come before this one is seen
                                return took;
                              }},
                             {"memcpy", 1, [&job, &s, n](std::int64_t times) {

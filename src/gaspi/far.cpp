@@ -41,7 +41,8 @@ constexpr std::size_t kInBatch = 2048;
 /// Data in one record.
 constexpr std::size_t kPiece = Outbox::kBytes - sizeof(Command);
 static_assert(Outbox::kBytes == transport::kPacketPayload);
-/// From here on data goes from memory to memory. Measured between two nodes: docs/gaspi.md.
+/// From here on data goes from memory to memory. Between two simulated nodes 64 KB in packets take 48.5 us, 1 MB from memory to memory
+/// 849 us: as long as a message of the MPI's (49.3, 860).
 constexpr std::uint64_t kLarge = std::uint64_t{128} << 10;
 /// In a node by_messages says that processes may not reach each other's memory; then the MPI may fail to, too (MPICH 5.0.2 ends the job).
 bool goes_by_transfer(const Peer& peer, std::uint64_t bytes) noexcept { return bytes >= kLarge && !peer.control; }
