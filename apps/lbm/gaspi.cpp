@@ -1,5 +1,6 @@
 // gaspi: a segment for each face and edge, as Ludwig had it (Iakymchuk, Cebamanos et al., 2017). Each thread packs its share of each face
-// into the segment, writes it into the neighbour's with a notification, on a queue of its own, and unpacks its share of those that come.
+// into the segment, writes it into the neighbour's with a notification, on a queue of its own, updates its share of the interior, which
+// nobody has to wait for, and unpacks its share of those that have come.
 //
 // A segment holds what is sent, and twice what comes, for rounds in turn: a neighbour may be a round ahead, but not two. What it writes in
 // round r + 2 it writes after it has unpacked round r + 1, which is sent after round r has been unpacked here.
@@ -38,14 +39,18 @@ class Gaspi final : public Model {
 
   void step(Phase phase, bool exchange, int thread, StepTimes& times) override {
     Stopwatch watch;
-    if (exchange) {
+    if (!exchange) {
+      update_all(phase, thread);
+    } else {
       const unsigned turn = rounds_[static_cast<std::size_t>(thread)].count++ % 2;
       send(before(phase), turn, thread, times, watch);
+      update_interior(phase, thread);
+      watch.lap(times.compute);
       receive(before(phase), turn, thread, times, watch);
 #pragma omp barrier
       watch.lap(times.unpack);
+      update_boundary(phase, thread);
     }
-    update_all(phase, thread);
     watch.lap(times.compute);
   }
 
@@ -95,23 +100,20 @@ class Gaspi final : public Model {
     MPI_Group_free(&world);
   }
 
+  [[nodiscard]] gaspi_queue_id_t queue_of(int thread) const { return static_cast<gaspi_queue_id_t>(thread % queues_); }
   [[nodiscard]] gaspi_notification_id_t notification(unsigned turn, int thread) const {
     return turn * static_cast<unsigned>(world_.threads) + static_cast<unsigned>(thread);
   }
   [[nodiscard]] static std::size_t received(const Face& face, unsigned turn) { return (1 + turn) * face.count; }
 
   void send(Direction d, unsigned turn, int thread, StepTimes& times, Stopwatch& watch) {
-    const auto queue = static_cast<gaspi_queue_id_t>(thread % queues_);
-    // What was sent has left: done long ago.
-    must(gaspi_wait(queue, GASPI_BLOCK), "gaspi_wait");
-    watch.lap(times.wait);
     for (const Face& face : faces_) {
       const auto [first, count] = face.link.extent(thread, world_.threads);
       if (count == 0) continue;
       face.link.pack(d, face.memory, thread, world_.threads);
       watch.lap(times.pack);
       must(gaspi_write_notify(face.id, first * sizeof(double), face.rank, face.id_there, (received(face, turn) + first) * sizeof(double),
-                              count * sizeof(double), notification(turn, thread), 1, queue, GASPI_BLOCK),
+                              count * sizeof(double), notification(turn, thread), 1, queue_of(thread), GASPI_BLOCK),
            "gaspi_write_notify");
       watch.lap(times.wait);
     }
@@ -128,6 +130,10 @@ class Gaspi final : public Model {
       face.link.unpack(d, face.memory + received(face, turn), thread, world_.threads);
       watch.lap(times.unpack);
     }
+    // Before the update rather than before the next round: while this process computes, what it sends to another node waits for it to be
+    // seen that the neighbour is ready.
+    must(gaspi_wait(queue_of(thread), GASPI_BLOCK), "gaspi_wait");
+    watch.lap(times.wait);
   }
 
   static constexpr std::size_t kLine = 64;

@@ -1,12 +1,13 @@
 // gaspi-shared: nothing is packed inside a node. The lattice lies in memory that the processes of a node share; each says by datatypes
-// where its places lie, tells its neighbours when they may be read, and reads theirs. Each thread does so with its share of each face. For
-// a neighbour on another node the places are gathered into one message.
+// where its places lie, tells its neighbours when they may be read, updates its interior, and reads theirs. Each thread does so with its
+// share of each face. For a neighbour on another node the places are gathered into one message.
 //
 // Places that others read are written by nobody meanwhile. Each belongs to one link, and along a link:
 // - Lent places of the box (read before a crossing step) are not written by that step: each of them has one writer, which is the neighbour.
 //   They are written when the neighbour hands them back, which it does after it has read them.
 // - Places beyond the box (read before a local step) are written when the neighbour lends again, after that step and so after reading.
-// The same holds where an exchange between is made by messages (Simulation::settle): what arrives has been sent after reading.
+// Sites of the interior have no place in either. The same holds where an exchange between is made by messages (Simulation::settle): what
+// arrives has been sent after reading.
 #include <plait/SHAN_comm.h>
 
 #include <algorithm>
@@ -38,17 +39,21 @@ class GaspiShared final : public Model {
 
   void step(Phase phase, bool exchange, int thread, StepTimes& times) override {
     Stopwatch watch;
-    if (exchange) {
+    if (!exchange) {
+      update_all(phase, thread);
+    } else {
       const int type = type_of(before(phase), thread);
       for (const int k : order_of_sends_) must(shan_comm_notify_or_write(&neighborhood_, segment_, type, k));
       watch.lap(times.pack);
+      update_interior(phase, thread);
+      watch.lap(times.compute);
       must(shan_comm_wait4AllRecv(&neighborhood_, segment_, type));
       // A message to another node may need this process to leave it. Neighbours on the node need nothing more: see above.
       for (const int k : far_) must(shan_comm_wait4Send(&neighborhood_, type, k));
 #pragma omp barrier
       watch.lap(times.wait);
+      update_boundary(phase, thread);
     }
-    update_all(phase, thread);
     watch.lap(times.compute);
   }
 

@@ -62,12 +62,24 @@ class Model {
  protected:
   /// Updates this thread's share of all sites; the team is together at the end.
   void update_all(Phase phase, int thread) {
-    const auto [begin, end] = world_.lattice.all().part(thread, world_.threads);
-    update(world_.lattice, world_.fluid, phase, begin, end);
+    update_part(world_.lattice.all(), phase, thread);
+#pragma omp barrier
+  }
+
+  /// In two parts, of which the second is for after the exchange; the team is together at the end of that.
+  void update_interior(Phase phase, int thread) { update_part(world_.lattice.interior(), phase, thread); }
+  void update_boundary(Phase phase, int thread) {
+    update_part(world_.lattice.boundary(), phase, thread);
 #pragma omp barrier
   }
 
   World world_;
+
+ private:
+  void update_part(const Spans& spans, Phase phase, int thread) {
+    const auto [begin, end] = spans.part(thread, world_.threads);
+    update(world_.lattice, world_.fluid, phase, begin, end);
+  }
 };
 
 /// One entry of the list of models.

@@ -207,7 +207,7 @@ def test_differing_digests_are_named_and_fail(place: Place, capsys):
     assert place.compare() == 1
     said = capsys.readouterr().err.splitlines()[0]
     assert "digests differ" in said and f"multiple 1 × 2: {'cd' * 16}" in said and "pure-mpi 2 × 1: abab" in said
-    assert place.json()["permeability"] is None and len(place.json()["runs"]) == 11
+    assert place.json()["permeability"] is None and len(place.json()["runs"]) == 15
 
 
 @pytest.mark.parametrize("minutes", [0.3, 0.5, 1, 5])

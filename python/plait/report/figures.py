@@ -398,6 +398,10 @@ def scaling(data: Data) -> Iterator[Figure]:
 def strong_halo(data: Data) -> Iterator[Figure]:
     points = data.of("lbm-strong-halo", "halo")
     for lattice in sorted({p.x("lattice") for p in points}):
+        found: dict[str, Curve] = {}
+        for p in sorted(points, key=lambda p: p.shape.processes):
+            if p.x("lattice") == lattice:
+                found.setdefault(p.side, Curve(p.side)).add(p.shape.processes, p.stat.scaled(1e3))
         yield Figure(
             f"lbm-strong-halo/{lattice}",
             f"plait-lbm: halo exchange at strong scaling, {lattice}³ sites",
@@ -405,7 +409,7 @@ def strong_halo(data: Data) -> Iterator[Figure]:
             " neighbours on the node where their places lie; the others send by MPI.",
             "processes",
             "halo exchange of a step (ms)",
-            curves([p for p in points if p.x("lattice") == lattice], "processes", 1e3),
+            found,
             oversubscribed=any(p.oversubscribed for p in points),
         )
 
