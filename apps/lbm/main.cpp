@@ -363,7 +363,7 @@ double share_of_memory() {
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
   MPI_Comm_size(node, &processes);
   MPI_Comm_free(&node);
-  struct sysinfo info {};
+  struct sysinfo info{};
   if (sysinfo(&info) != 0) return std::numeric_limits<double>::infinity();
   return (static_cast<double>(info.totalram) + static_cast<double>(info.totalswap)) * info.mem_unit / processes;
 }

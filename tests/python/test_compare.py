@@ -221,8 +221,8 @@ def test_keeps_within_the_time(place: Place, minutes: float):
 def test_slow_oversubscribed_rows_run_less_often_and_say_so(place: Place, capsys):
     place.standin.slow_oversubscribed = 40
     start = place.standin.clock
-    assert place.compare(minutes=2) == 0
-    assert place.standin.clock - start <= 120
+    assert place.compare(minutes=3) == 0
+    assert place.standin.clock - start <= 180
     for run in place.json()["runs"]:
         assert run["oversubscribed"] or run["rounds"] == 3
         assert run["rounds"] == 3 or "of 3 rounds, to keep within the time" in run["note"]
@@ -237,14 +237,14 @@ def test_hopelessly_slow_oversubscribed_rows_are_left_out_and_named(place: Place
 
 
 def test_interrupt_keeps_what_was_measured(place: Place, capsys):
-    place.standin.act = {14: KeyboardInterrupt()}
+    place.standin.act = {18: KeyboardInterrupt()}  # in the second run after 15 short ones
     assert place.compare() == 130
     assert [len(run["samples"]) for run in place.json()["runs"]] == [1, 1]
     printed = capsys.readouterr()
     assert "interrupted" in printed.err and "compare.json" in printed.err and "The fastest is" in printed.out
 
 
-@pytest.mark.parametrize("runs", [1, 3, 11])
+@pytest.mark.parametrize("runs", [1, 3, 15])
 def test_interrupt_in_the_short_runs_keeps_them(place: Place, capsys, runs: int):
     place.standin.act = {runs + 1: KeyboardInterrupt()}
     assert place.compare() == 130
@@ -262,7 +262,7 @@ def test_no_time_for_a_round_keeps_the_short_runs(place: Place, capsys):
 
 
 def test_failing_run_shows_its_line_and_keeps_what_was_measured(place: Place, capsys):
-    place.standin.act = {13: CompletedRun(1, "", "plait-lbm: more processes than planes\n")}
+    place.standin.act = {17: CompletedRun(1, "", "plait-lbm: more processes than planes\n")}
     assert place.compare() == 1
     assert capsys.readouterr().err.splitlines()[0] == "plait compare: masteronly 1 × 2 failed: plait-lbm: more processes than planes"
     assert [run["model"] for run in place.json()["runs"]] == ["pure-mpi"]
