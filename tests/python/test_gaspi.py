@@ -5,6 +5,7 @@ import re
 import subprocess
 
 import pytest
+from plait import launch
 from plait.mpis import ROOT
 from programs import MPI, preloading, random_seed, run
 from test_calls import exported
@@ -73,6 +74,15 @@ def test_random_programs_as_the_model_says(hosts):
         rounds = 20 if hosts == 1 else 8
         done = run("gaspi_random", "--seed", seed, "--rounds", rounds, processes=processes, hosts=hosts, timeout=120)
         assert done.stdout == "all as the model says\n", f"seed {seed}"
+
+
+def test_a_process_that_is_killed_is_known_to_the_others():
+    """3"""
+    done = run("gaspi_deleted", "killed", processes=3, status=None)
+    assert done.returncode not in (0, launch.TIMED_OUT)
+    told = {line for line in done.stdout.splitlines() if line.endswith(" knows")}
+    # Open MPI lets the others live on; the other MPIs end them, before or after they are told.
+    assert told == {"rank 0 knows", "rank 2 knows"} if MPI.family == "openmpi" else told <= {"rank 0 knows", "rank 2 knows"}
 
 
 @pytest.mark.parametrize(
