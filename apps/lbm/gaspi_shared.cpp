@@ -74,6 +74,7 @@ class GaspiShared final : public Model {
 
   void make_neighborhood() {
     std::vector<int> neighbors;
+    neighbors.reserve(links_.size());
     for (const Link* link : links_) neighbors.push_back(link->neighbor());
     const std::size_t types = 2 * static_cast<std::size_t>(world_.threads);
     std::vector<long> most(types);  // bytes
