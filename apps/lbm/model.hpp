@@ -66,16 +66,20 @@ class Model {
 #pragma omp barrier
   }
 
-  /// In two parts, of which the second is for after the exchange; the team is together at the end of that.
-  void update_interior(Phase phase, int thread) { update_part(world_.lattice.interior(), phase, thread); }
+  /// In two parts, of which the second is for after the exchange; the team is together at the end of that. Where x is shared, the
+  /// boundary has both ends of every row, and to come back for them takes longer than the exchange: then all is in the second part.
+  void update_interior(Phase phase, int thread) {
+    if (!x_shared()) update_part(world_.lattice.interior(), phase, thread);
+  }
   void update_boundary(Phase phase, int thread) {
-    update_part(world_.lattice.boundary(), phase, thread);
+    update_part(x_shared() ? world_.lattice.all() : world_.lattice.boundary(), phase, thread);
 #pragma omp barrier
   }
 
   World world_;
 
  private:
+  [[nodiscard]] bool x_shared() const { return world_.lattice.box().divided(0); }
   void update_part(const Spans& spans, Phase phase, int thread) {
     const auto [begin, end] = spans.part(thread, world_.threads);
     update(world_.lattice, world_.fluid, phase, begin, end);
