@@ -84,7 +84,7 @@ void require_communicator(MPI_Comm comm, const char* what) {
   if (c && !c->ordinary) throw Failure(std::string(what) + " is one of streams or threads; ranks have to be processes");
 }
 
-/// All processes of `node` are among `all`, and share memory.
+/// Ranks of `all`. Throws Failure.
 std::vector<int> checked_neighbors(const int* neighbors, int n, MPI_Comm all) {
   int size = 0;
   check(PMPI_Comm_size(all, &size));

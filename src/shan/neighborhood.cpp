@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <string>
 
 #include "base/error.hpp"
@@ -18,12 +17,6 @@ namespace {
 
 constexpr std::size_t kLine = 64;
 constexpr std::size_t lines(std::size_t bytes) noexcept { return (bytes + kLine - 1) / kLine * kLine; }
-
-/// Of a type's lists.
-std::size_t list_bytes(const Limits& l, std::size_t neighbors) noexcept {
-  const std::size_t offsets = static_cast<std::size_t>(l.send_elements) + static_cast<std::size_t>(l.receive_elements);
-  return lines((offsets * sizeof(long) + 4 * sizeof(int)) * neighbors);
-}
 
 std::string number(std::int64_t n) { return std::to_string(n); }
 
@@ -69,16 +62,23 @@ Neighborhood::Lists Neighborhood::lists_in(std::byte* block, std::size_t at, int
   return {counts, counts + n, counts + 2 * n, counts + 3 * n, offsets, receive_offsets};
 }
 
+/// Where each type's lists lie in the block of a process with so many neighbours; and the block's end.
+std::size_t Neighborhood::place_lists(const std::vector<Limits>& limits, int neighbors, std::vector<std::size_t>& list_at) {
+  const auto n = static_cast<std::size_t>(neighbors);
+  std::size_t at = lines(sizeof(Head)) + limits.size() * n * sizeof(Shown);
+  for (const Limits& l : limits) {
+    list_at.push_back(at);
+    const std::size_t offsets = static_cast<std::size_t>(l.send_elements) + static_cast<std::size_t>(l.receive_elements);
+    at += lines((offsets * sizeof(long) + 4 * sizeof(int)) * n);
+  }
+  return at;
+}
+
 Neighborhood::Neighborhood(const std::vector<int>& neighbors, std::vector<Limits> limits, MPI_Comm node, MPI_Comm all)
     : comm_(all), node_(node), limits_(std::move(limits)) {
   event_count_begin();
   meet(neighbors);
-  std::size_t bytes = lines(sizeof(Head)) + limits_.size() * neighbors_.size() * sizeof(Shown);
-  for (const Limits& l : limits_) {
-    list_at_.push_back(bytes);
-    bytes += list_bytes(l, neighbors_.size());
-  }
-  block_ = std::make_unique<SharedBlock>(bytes, node_.get());
+  block_ = std::make_unique<SharedBlock>(place_lists(limits_, this->neighbors(), list_at_), node_.get());
   ways_.resize(limits_.size() * neighbors_.size());
   for (int t = 0; t < types(); ++t) {
     for (int i = 0; i < this->neighbors(); ++i) {
@@ -162,11 +162,7 @@ void Neighborhood::meet(const std::vector<int>& neighbors) {
   for (Neighbor& n : neighbors_) {
     const auto first = limits_of.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(n.rank) * t);
     n.limits.assign(first, first + static_cast<std::ptrdiff_t>(t));
-    std::size_t at = lines(sizeof(Head)) + t * static_cast<std::size_t>(n.neighbors) * sizeof(Shown);
-    for (const Limits& l : n.limits) {
-      n.list_at.push_back(at);
-      at += list_bytes(l, static_cast<std::size_t>(n.neighbors));
-    }
+    place_lists(n.limits, n.neighbors, n.list_at);
   }
 }
 

@@ -130,8 +130,8 @@ class Neighborhood {
   [[nodiscard]] static Lists lists_in(std::byte* block, std::size_t at, int neighbors, const Limits& limits) noexcept;
   [[nodiscard]] int tag(int type, int index) const noexcept { return type + types() * index; }
 
+  static std::size_t place_lists(const std::vector<Limits>& limits, int neighbors, std::vector<std::size_t>& list_at);
   void meet(const std::vector<int>& neighbors);
-  void check_local(MPI_Comm node) const;
   void post(int type, int neighbor);
   [[nodiscard]] Elements to_send(const Segment& segment, int type, int neighbor);
   [[nodiscard]] Elements to_receive(const Segment& segment, int type, int neighbor);
