@@ -10,14 +10,14 @@ struct Command {
   enum class Code : std::uint8_t {
     // Of a queue, in its order:
     put,        ///< the data goes to `segment`; then, where `value` is not 0, the notification
-    put_large,  ///< the data, whose length follows, is to be fetched from transfer `number`; the notification as above
+    put_large,  ///< likewise; the data is the record's load
     notify,
     get,  ///< `number`: of the read. The length follows
     // Back:
-    got,      ///< data of read `number`, `offset` in it
-    offered,  ///< of a large read `number`: the data is to be fetched from the transfer that follows
-    refused,  ///< of read `number`: the segment is gone
-    dropped,  ///< of large write, transfer `number`: likewise
+    got,        ///< data of read `number`, `offset` in it
+    got_large,  ///< all of a large read `number`: the record's load
+    refused,    ///< of read `number`: the segment is gone
+    dropped,    ///< a large write of queue `number`: likewise
     // In the order of the two processes:
     atomic,     ///< a request, as those that follow: `number` is in its answer. An AtomicCall follows
     register_,  ///< `segment`, of so many bytes as follow

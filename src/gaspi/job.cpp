@@ -133,9 +133,9 @@ void start() {
 void stop() noexcept {
   Job* const job = current();
   if (!job) return;
-  far::close(*job);
   job->control->ended.store(1, std::memory_order_release);
-  remove_all(*job);
+  remove_all(*job);  // drives what is under way
+  far::close(*job);
   job_in_use.store(nullptr, std::memory_order_release);
   // Whatever drives the network meanwhile has found it before or finds none.
   try {

@@ -177,7 +177,10 @@ gaspi_return_t bind(Job& job, std::uint32_t segment, void* memory, std::uint64_t
   return add(job, segment, std::move(view), place);
 }
 
-gaspi_return_t remove(Job& job, std::uint32_t segment) {
+namespace {
+
+/// Those that are inside are waited for until then.
+gaspi_return_t remove_until(Job& job, std::uint32_t segment, std::uint64_t until) {
   const std::lock_guard guard(job.segments_lock);
   SegmentEntry& entry = job.control->segments[segment];
   if (entry.version() % 2 == 0) return GASPI_ERR_INV_SEG;
@@ -187,7 +190,6 @@ gaspi_return_t remove(Job& job, std::uint32_t segment) {
   View* const view = (*job.self().views.load(std::memory_order_relaxed))[segment].exchange(nullptr, std::memory_order_acq_rel);
   --job.segments;
   // Those that were inside when it was withdrawn: writers of the node into memory of the program's, and transfers between nodes.
-  const std::uint64_t until = now() + kPatienceWithWriters;
   while (entry.has_users() && now() < until) {
     if (!far::drive()) sched_yield();
   }
@@ -196,6 +198,10 @@ gaspi_return_t remove(Job& job, std::uint32_t segment) {
   if (!entry.has_users()) retire(view);  // else it stays mapped: a transfer may come to it yet
   return GASPI_SUCCESS;
 }
+
+}  // namespace
+
+gaspi_return_t remove(Job& job, std::uint32_t segment) { return remove_until(job, segment, now() + kPatienceWithWriters); }
 
 void register_near(Job& job, std::uint32_t segment, Peer& peer) noexcept {
   // release: the segment.
@@ -250,8 +256,9 @@ gaspi_return_t create(Job& job, std::uint32_t segment, void* memory, std::uint64
 }
 
 void remove_all(Job& job) noexcept {
+  const std::uint64_t until = now() + kPatienceWithWriters;
   for (std::uint32_t i = 0; i < kSegments; ++i) {
-    if (job.control->segments[i].version() % 2 != 0) static_cast<void>(remove(job, i));
+    if (job.control->segments[i].version() % 2 != 0) static_cast<void>(remove_until(job, i, until));
   }
 }
 

@@ -20,7 +20,7 @@ struct Record {
     kRts,          ///< the payload stays with the sender until kCts comes
     kCts,          ///< to the sender: the receive is posted in the MPI
     kFin,          ///< to the sender: that was all
-    kOneSided,     ///< for the other sink: the payload follows, and records of one `source` keep their order
+    kOneSided,     ///< for the other sink: the payload follows, and records of one `source` keep their order. One may have a load
   };
   std::uint32_t bytes = 0;  ///< of payload behind the record
   Kind kind = Kind::kMessage;
@@ -29,7 +29,7 @@ struct Record {
   std::uint32_t source = 0;   ///< which endpoint of the communicator has sent
   std::int32_t tag = 0;
   std::int32_t process = 0;      ///< that it comes from
-  std::uint64_t length = 0;      ///< kRts: of the message. kCts: what there is room for
+  std::uint64_t length = 0;      ///< kRts: of the message. kCts: what there is room for. kOneSided: of its load, or 0
   std::uint32_t operation = 0;   ///< the sender's slot
   std::int32_t payload_tag = 0;  ///< kCts: under which the payload is to be sent
 };
@@ -45,9 +45,11 @@ struct Sink {
   void (*moved)(std::uint32_t operation, bool ok);
 };
 
-/// Records of kOneSided, and all that concerns operations whose numbers have this bit, go to another sink than lanes' do. It may come and
-/// go; what comes while there is none is dropped.
+/// Records of kOneSided, and the ends of operations whose numbers have this bit, go to another sink than lanes' do. It may come and go;
+/// what comes while there is none is dropped.
 inline constexpr std::uint32_t kOneSidedOperation = std::uint32_t{1} << 31;
+/// Of a transfer whose end nobody asks for.
+inline constexpr std::uint32_t kNobodys = ~std::uint32_t{0};
 extern std::atomic<const Sink*> one_sided_sink;
 
 class Network : public progress::Source {
@@ -60,6 +62,13 @@ class Network : public progress::Source {
   /// Null where too much waits to go already; with `must` only where there is no memory.
   [[nodiscard]] virtual std::byte* begin(std::int32_t process, const Record& record, bool must) noexcept = 0;
   virtual void end(std::int32_t process, const Record& record) noexcept = 0;
+
+  /// Instead of end(): the record of kOneSided has a load, data that goes from memory to memory at once and is not waited for. Sink::moved
+  /// says when it has left.
+  virtual void end_with_load(std::int32_t process, const Record& record, const std::byte* from, std::uint32_t send) noexcept = 0;
+  /// Where a record's load is to go, said by who takes the record, before it returns. Sink::moved says when it is there; to a null
+  /// pointer: to nowhere, and nobody is told.
+  virtual void take_load(const Record& record, std::byte* to, std::uint32_t receive) noexcept = 0;
 
   /// The receiver's side of a payload that was offered by `operation` there: receives into contiguous memory and tells the
   /// sender so. Sink::moved says when it is done.

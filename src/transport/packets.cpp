@@ -42,8 +42,11 @@ constexpr unsigned kRoundsToAll = 16;
 constexpr int kUnderWay = 8;
 constexpr std::size_t kInLine = 32;
 constexpr int kPacketTag = 0;
-/// Payloads use tags from here on; the one before is nobody's, see poll_mpi().
-constexpr int kFirstPayloadTag = 2;
+/// Loads all use this one: a process sends them in the order of their records, and receives are posted in that order, so the MPI matches
+/// each with its own.
+constexpr int kLoadTag = 2;
+/// Payloads use tags from here on; 1 is nobody's, see poll_mpi().
+constexpr int kFirstPayloadTag = 3;
 /// The largest piece of a payload that is sent at once: counts are ints.
 constexpr std::uint64_t kPiece = std::uint64_t{1} << 30;
 /// Small messages are held back if others have gone less than this before. About what it costs to send a packet.
@@ -58,7 +61,15 @@ struct Head {
 };
 static_assert(sizeof(Head) + sizeof(Record) + kPacketPayload <= kPacketBytes);
 
+/// What goes beside a record.
+struct Load {
+  const std::byte* from;
+  std::uint64_t bytes;
+  std::uint32_t operation;
+};
+
 struct Packet {
+  std::vector<Load> loads;  ///< sent behind it, in the order of their records
   std::uint32_t used = sizeof(Head);
   alignas(8) std::byte bytes[kPacketBytes];
 };
@@ -100,19 +111,21 @@ struct Awaited {
 
 /// A payload between two buffers.
 struct Transfer {
-  std::uint32_t operation;
+  std::uint32_t operation = kNobodys;
   std::vector<MPI_Request> pieces;
+  bool is_received_load = false;
+  std::unique_ptr<std::byte[]> nowhere;  ///< where a load goes that nobody wants
 };
 
 /// A transfer that was asked for and not begun.
 struct Job {
-  bool receive;
+  enum class Kind : std::uint8_t { send, receive, receive_load } kind;
   std::int32_t process;
   std::byte* at;
   std::uint64_t bytes;
   std::uint32_t own;     ///< slot of the operation here
   std::uint32_t theirs;  ///< receive: slot of the one there
-  int tag;               ///< send
+  int tag;               ///< send and receive_load
 };
 
 /// A channel: a communicator, and what goes over it. One thread at a time drives it; several channels are driven by several
@@ -124,7 +137,8 @@ class Channel {
   // As Network has them.
   [[nodiscard]] std::int32_t process() const noexcept { return rank_; }
   [[nodiscard]] std::byte* begin(std::int32_t process, const Record& record, bool must) noexcept;
-  void end(std::int32_t process) noexcept;
+  void end(std::int32_t process, const Load* load = nullptr) noexcept;
+  void take_load(const Record& record, std::byte* to, std::uint32_t receive) noexcept;
   void fetch(std::int32_t process, std::uint32_t operation, std::byte* to, std::uint64_t bytes, std::uint32_t receive) noexcept;
   void provide(const Record& wanted, const std::byte* from, std::uint32_t send) noexcept;
   bool drive() noexcept;
@@ -140,6 +154,7 @@ class Channel {
   void add(Job job) noexcept;
   void ask() noexcept;
   bool round(int most_under_way) noexcept;
+  void start(Transfer& t, bool receive, int process, std::byte* at, std::uint64_t bytes, int tag);
   bool begin_transfers();
   bool send_lines(int most_under_way);
   void retire_sent();
@@ -149,8 +164,8 @@ class Channel {
   void await(Awaited& next);
   void take(std::unique_ptr<Packet> packet);
 
-  void read(const Packet& packet) const;
-  void hand_over(const Record& record, const std::byte* payload) const;
+  void read(const Packet& packet);
+  void hand_over(const Record& record, const std::byte* payload);
 
   MPI_Comm comm_;
   std::uint16_t number_;
@@ -235,8 +250,16 @@ std::byte* Channel::begin(std::int32_t process, const Record& record, bool must)
   return nullptr;
 }
 
-void Channel::end(std::int32_t process) noexcept {
+void Channel::end(std::int32_t process, const Load* load) noexcept {
   Out& out = *out_[static_cast<std::size_t>(process)].load(std::memory_order_relaxed);
+  if (load) {
+    moving_.fetch_add(1, std::memory_order_relaxed);
+    try {
+      out.line.back()->loads.push_back(*load);
+    } catch (const std::bad_alloc&) {
+      fatal("no memory left for messages between nodes");
+    }
+  }
   const bool was = std::exchange(out.listed, true);
   out.lock.unlock();
   if (!was) {
@@ -259,12 +282,17 @@ void Channel::add(Job job) noexcept {
 }
 
 void Channel::fetch(std::int32_t process, std::uint32_t operation, std::byte* to, std::uint64_t bytes, std::uint32_t receive) noexcept {
-  add({true, process, to, bytes, receive, operation, 0});
+  add({Job::Kind::receive, process, to, bytes, receive, operation, 0});
 }
 
 void Channel::provide(const Record& wanted, const std::byte* from, std::uint32_t send) noexcept {
   // MPI's send buffers are not written to.
-  add({false, wanted.process, const_cast<std::byte*>(from), wanted.length, send, 0, wanted.payload_tag});
+  add({Job::Kind::send, wanted.process, const_cast<std::byte*>(from), wanted.length, send, 0, wanted.payload_tag});
+}
+
+/// By who drives: so the receives are posted in the order of the records.
+void Channel::take_load(const Record& record, std::byte* to, std::uint32_t receive) noexcept {
+  add({Job::Kind::receive_load, record.process, to, record.length, receive, 0, kLoadTag});
 }
 
 void Channel::nudge() noexcept {
@@ -321,6 +349,15 @@ bool Channel::round(int most_under_way) noexcept {
   }
 }
 
+void Channel::start(Transfer& t, bool receive, int process, std::byte* at, std::uint64_t bytes, int tag) {
+  for (std::uint64_t done = 0; done < bytes; done += kPiece) {
+    const int n = static_cast<int>(std::min(kPiece, bytes - done));
+    MPI_Request& piece = t.pieces.emplace_back(MPI_REQUEST_NULL);
+    must_work(receive ? PMPI_Irecv(at + done, n, MPI_BYTE, process, tag, comm_, &piece)
+                      : PMPI_Isend(at + done, n, MPI_BYTE, process, tag, comm_, &piece));
+  }
+}
+
 bool Channel::begin_transfers() {
   std::vector<Job> jobs;
   {
@@ -329,17 +366,20 @@ bool Channel::begin_transfers() {
     jobs.swap(jobs_);
   }
   for (const Job& job : jobs) {
+    const bool fetched = job.kind == Job::Kind::receive;
+    const int tag = fetched ? next_tag_ : job.tag;
+    if (fetched) next_tag_ = next_tag_ >= tag_limit_ ? kFirstPayloadTag : next_tag_ + 1;
     Transfer& t = transfers_.emplace_back();
     t.operation = job.own;
-    const int tag = job.receive ? next_tag_ : job.tag;
-    if (job.receive) next_tag_ = next_tag_ >= tag_limit_ ? kFirstPayloadTag : next_tag_ + 1;
-    for (std::uint64_t at = 0; at < job.bytes; at += kPiece) {
-      const int n = static_cast<int>(std::min(kPiece, job.bytes - at));
-      MPI_Request& piece = t.pieces.emplace_back(MPI_REQUEST_NULL);
-      must_work(job.receive ? PMPI_Irecv(job.at + at, n, MPI_BYTE, job.process, tag, comm_, &piece)
-                            : PMPI_Isend(job.at + at, n, MPI_BYTE, job.process, tag, comm_, &piece));
+    t.is_received_load = job.kind == Job::Kind::receive_load;
+    std::byte* at = job.at;
+    if (!at) {
+      t.operation = kNobodys;
+      t.nowhere.reset(new std::byte[job.bytes]);
+      at = t.nowhere.get();
     }
-    if (!job.receive) continue;
+    start(t, job.kind != Job::Kind::send, job.process, at, job.bytes, tag);
+    if (!fetched) continue;
     Record wanted;
     wanted.kind = Record::Kind::kCts;
     wanted.target = job.theirs;
@@ -383,6 +423,14 @@ bool Channel::send_lines(int most_under_way) {
       MPI_Request request = MPI_REQUEST_NULL;
       must_work(PMPI_Isend(next->bytes, static_cast<int>(next->used), MPI_BYTE, out->process, kPacketTag, comm_, &request));
       ++traffic_.sent;
+      for (const Load& load : next->loads) {
+        Transfer& t = transfers_.emplace_back();
+        t.operation = load.operation;
+        // MPI's send buffers are not written to.
+        start(t, false, out->process, const_cast<std::byte*>(load.from), load.bytes, kLoadTag);
+        ++traffic_.sent;
+      }
+      next->loads.clear();
       ++out->under_way;
       unfinished_.fetch_add(1, std::memory_order_relaxed);
       sent_.push_back({request, out, std::move(packet)});
@@ -424,11 +472,12 @@ bool Channel::end_transfers() {
       continue;
     }
     const std::uint32_t operation = t.operation;
+    if (t.is_received_load) ++traffic_.received;
     std::swap(t, transfers_.back());
     transfers_.pop_back();
     moving_.fetch_sub(1, std::memory_order_relaxed);
     const Sink* const sink = (operation & kOneSidedOperation) == 0 ? &sink_ : one_sided_sink.load(std::memory_order_acquire);
-    if (sink) sink->moved(operation, error == MPI_SUCCESS);
+    if (sink && operation != kNobodys) sink->moved(operation, error == MPI_SUCCESS);
     ended = true;
   }
   return ended;
@@ -519,7 +568,7 @@ void Channel::take(std::unique_ptr<Packet> packet) {
   }
 }
 
-void Channel::read(const Packet& packet) const {
+void Channel::read(const Packet& packet) {
   for (std::size_t at = sizeof(Head); at < packet.used;) {
     Record record;
     std::memcpy(&record, packet.bytes + at, sizeof record);
@@ -529,12 +578,13 @@ void Channel::read(const Packet& packet) const {
   }
 }
 
-void Channel::hand_over(const Record& record, const std::byte* payload) const {
-  const bool answer = record.kind == Record::Kind::kCts && (record.target & kOneSidedOperation) != 0;
-  if (record.kind != Record::Kind::kOneSided && !answer) {
+void Channel::hand_over(const Record& record, const std::byte* payload) {
+  if (record.kind != Record::Kind::kOneSided) {
     sink_.record(record, payload);
   } else if (const Sink* const other = one_sided_sink.load(std::memory_order_acquire)) {
     other->record(record, payload);
+  } else if (record.length > 0) {
+    take_load(record, nullptr, kNobodys);
   }
 }
 
@@ -578,6 +628,13 @@ class Packets final : public Network {
     return of(record).begin(process, record, must);
   }
   void end(std::int32_t process, const Record& record) noexcept override { of(record).end(process); }
+  void end_with_load(std::int32_t process, const Record& record, const std::byte* from, std::uint32_t send) noexcept override {
+    const Load load{from, record.length, send};
+    of(record).end(process, &load);
+  }
+  void take_load(const Record& record, std::byte* to, std::uint32_t receive) noexcept override {
+    of(record).take_load(record, to, receive);
+  }
   void fetch(std::int32_t process, std::uint32_t operation, std::byte* to, std::uint64_t bytes, std::uint32_t receive) noexcept override {
     channels_[receive % channels_.size()]->fetch(process, operation, to, bytes, receive);
   }

@@ -67,6 +67,12 @@ def test_a_deleted_segment_is_an_error_at_the_writer(hosts):
         assert said == "a deleted segment is an error, and no more\n"
 
 
+def test_writes_that_nobody_waits_for(hosts):
+    """2 and 3; 4 on 4 nodes"""
+    for processes in (2, 3) if hosts == 1 else (4,):
+        assert run("gaspi_unwaited", processes=processes, hosts=hosts).stdout == "nothing stays behind\n"
+
+
 def test_random_programs_as_the_model_says(hosts):
     """2 x 3 and 3 x 3; 4 x 3 on 4 nodes"""
     for processes in (2, 3) if hosts == 1 else (4,):
