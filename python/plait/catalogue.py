@@ -421,6 +421,16 @@ ALL = (
         extra=lambda shape: [],
     ),
     Benchmark(
+        "gaspi",
+        "GASPI inside a node and between two: notified writes, copies, rates, collective calls, against the MPI and the machine",
+        "one-sided",
+        SIZES,
+        QUICK_SIZES,
+        lambda cores, quick: [Shape(2, t, hosts) for hosts in ((1,) if quick else (1, 2)) for t in ((1, 2) if quick else (1, 2, 4))],
+        processes=(2, 2),
+        sides=4,
+    ),
+    Benchmark(
         "orthogonal",
         "masteronly against pure MPI between nodes, by message size",
         "nodes",

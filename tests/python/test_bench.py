@@ -36,6 +36,7 @@ SIDES = {
     "carried-latency": LATENCIES,
     "none": {"mpi-single", "mpi-per-thread", "plait-single", "plait-per-thread"},
     "polling": {"asleep", "mpi", "carried"},
+    "gaspi": {"gaspi", "mpi", "plait", "hand-over", "memcpy"},
     "passive": {"alone", "progress-thread"},
     "orthogonal": {"masteronly", "pure-mpi"},
     "saturation": {"multiple", "streams"},

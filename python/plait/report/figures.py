@@ -20,6 +20,7 @@ LATENCIES = {
         ", unchanged programs",
         " mpi: the MPI alone; plait-ordinary: the same carried, with PLAIT_COMMUNICATORS=all.",
     ),
+    "gaspi": (" of GASPI", " gaspi: a notified write until it is seen; mpi: a message of the MPI alone."),
 }
 HALOS = {
     "lbm-halo": ("", "by model and processes × threads. One process has only its threads to exchange with."),
