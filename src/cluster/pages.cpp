@@ -1,0 +1,254 @@
+#include "cluster/pages.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/fatal.hpp"
+#include "cluster/diff.hpp"
+#include "cluster/job.hpp"
+
+namespace plait::cluster {
+
+std::vector<std::vector<Interval>> intervals;
+std::vector<std::uint32_t> known;
+PageId pinned_first = 0;
+PageId pinned_end = 0;
+std::size_t protocol_bytes = 0;
+void (*trace)(Event, PageId, int, std::uint32_t, std::uint32_t) = nullptr;
+
+namespace {
+
+constexpr std::size_t kTableEntries = std::size_t{kRangePages} + (std::size_t{4} << 30) / kPage;
+/// A twin made in advance that was not needed so often is given up.
+constexpr std::uint8_t kUnchangedLimit = 8;
+
+Page** table = nullptr;
+std::vector<Page*> all;
+/// Twinned in the interval that is open.
+std::vector<Page*> fresh;
+std::vector<Page*> predicted;
+std::vector<std::byte*> spare_twins;
+
+std::byte* new_twin(const std::byte* from) {
+  std::byte* twin = nullptr;
+  if (spare_twins.empty()) {
+    twin = static_cast<std::byte*>(std::aligned_alloc(64, kPage));
+    if (!twin) fatal("no memory is left for the copies of changed pages");
+  } else {
+    twin = spare_twins.back();
+    spare_twins.pop_back();
+  }
+  protocol_bytes += kPage;
+  std::memcpy(twin, from, kPage);
+  return twin;
+}
+
+void drop_twin(Page& page) {
+  spare_twins.push_back(page.twin);
+  page.twin = nullptr;
+  page.predicted = false;
+  protocol_bytes -= kPage;
+}
+
+const Diff* add_diff(Page& page) {
+  std::vector<std::byte> bytes = encode_diff(service_view(page.id), page.twin);
+  const std::uint32_t since = page.last_upto;
+  page.last_upto = closed();
+  traced(Event::diff, page.id, -1, since, closed());
+  if (bytes.empty()) return nullptr;
+  protocol_bytes += bytes.size();
+  page.diffs.push_back({++lamport, since, closed(), std::move(bytes)});
+  return &page.diffs.back();
+}
+
+}  // namespace
+
+void make_pages() {
+  void* const got =
+      mmap(nullptr, kTableEntries * sizeof(Page*), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (got == MAP_FAILED) fatal("no address space is left for the table of shared pages");
+  table = static_cast<Page**>(got);
+  const auto processes = static_cast<std::size_t>(the_job.processes);
+  intervals.resize(processes);
+  known.resize(processes);
+}
+
+Page* known_page(PageId id) noexcept { return table[id]; }
+const std::vector<Page*>& known_pages() noexcept { return all; }
+
+Page& page_at(PageId id) {
+  if (table[id]) return *table[id];
+  const auto processes = static_cast<std::size_t>(the_job.processes);
+  auto* const page = new Page;
+  page->id = id;
+  page->source = home_of(id);
+  page->state = page->source == the_job.process ? State::exclusive : State::absent;
+  page->pending = new std::uint32_t[2 * processes]{};
+  page->applied = page->pending + processes;
+  all.push_back(page);
+  return *(table[id] = page);
+}
+
+std::uint32_t& closed() noexcept { return known[static_cast<std::size_t>(the_job.process)]; }
+
+bool has_noticed_twin(const Page& page) noexcept { return page.state == State::dirty && !page.predicted && page.first <= closed(); }
+
+bool lacks(const Page& page) noexcept {
+  for (int n = 0; n < the_job.processes; ++n) {
+    if (page.pending[n] > page.applied[n]) return true;
+  }
+  return false;
+}
+
+void make_twin(Page& page) {
+  page.twin = new_twin(service_view(page.id));
+  page.state = State::dirty;
+  page.first = closed() + 1;
+  fresh.push_back(&page);
+  traced(Event::twin, page.id);
+}
+
+void settle(Page& page) {
+  if (!page.predicted) add_diff(page);
+  drop_twin(page);
+  page.state = State::clean;
+}
+
+const Diff* refresh(Page& page) {
+  const bool was_predicted = page.predicted;
+  const Diff* const diff = add_diff(page);
+  std::memcpy(page.twin, service_view(page.id), kPage);
+  page.predicted = true;
+  page.unchanged = 0;
+  if (!was_predicted) predicted.push_back(&page);
+  return diff;
+}
+
+void close_interval(bool quiet) {
+  const std::uint32_t next = closed() + 1;
+  Interval interval{next, {}};
+  for (const Page* const page : fresh) interval.pages.push_back(page->id);
+  fresh.clear();
+  Protections protections;
+  std::erase_if(predicted, [&](Page* page) {
+    if (!page->predicted) return true;
+    if (differs(service_view(page->id), page->twin)) {
+      page->predicted = false;
+      page->first = next;
+      interval.pages.push_back(page->id);
+      return true;
+    }
+    if (!quiet || ++page->unchanged < kUnchangedLimit) return false;
+    protections.add(page->id, Access::read);
+    settle(*page);
+    return true;
+  });
+  if (interval.pages.empty()) return;
+  for (const PageId id : interval.pages) {
+    Page& page = *table[id];
+    page.pushed |= page.asked & page.asked_before;
+    page.asked_before = page.asked;
+    page.asked = 0;
+    traced(Event::notice, id, -1, next, next);
+  }
+  closed() = next;
+  intervals[static_cast<std::size_t>(the_job.process)].push_back(std::move(interval));
+}
+
+void put_intervals(Message& message, int process, std::uint32_t after) {
+  const auto& list = intervals[static_cast<std::size_t>(process)];
+  const auto begin = std::find_if(list.begin(), list.end(), [after](const Interval& one) { return one.number > after; });
+  message.put(process);
+  message.put(static_cast<std::uint32_t>(list.end() - begin));
+  for (auto one = begin; one != list.end(); ++one) {
+    message.put(one->number);
+    const std::size_t at = message.size();
+    std::uint32_t runs = 0;
+    message.put(runs);
+    for (std::size_t i = 0; i < one->pages.size();) {
+      std::uint32_t count = 1;
+      while (i + count < one->pages.size() && one->pages[i + count] == one->pages[i] + count) ++count;
+      message.put(one->pages[i]);
+      message.put(count);
+      i += count;
+      ++runs;
+    }
+    message.set(at, runs);
+  }
+}
+
+void get_intervals(Received& message, void (*each)(int process, const Interval& interval)) {
+  const int process = message.get<int>();
+  const auto count = message.get<std::uint32_t>();
+  for (std::uint32_t i = 0; i < count; ++i) {
+    Interval interval{message.get<std::uint32_t>(), {}};
+    const auto runs = message.get<std::uint32_t>();
+    for (std::uint32_t run = 0; run < runs; ++run) {
+      const auto first = message.get<PageId>();
+      const auto pages = message.get<std::uint32_t>();
+      for (std::uint32_t page = 0; page < pages; ++page) interval.pages.push_back(first + page);
+    }
+    if (interval.number <= known[static_cast<std::size_t>(process)]) continue;
+    known[static_cast<std::size_t>(process)] = interval.number;
+    each(process, interval);
+  }
+}
+
+void heed(Received& message, int senders) {
+  const std::size_t at = message.at();
+  const std::vector<std::uint32_t> before = known;
+  static std::vector<Page*> noticed;  // under the engine's lock
+  noticed.clear();
+  // Nobody may write to these pages from here on.
+  for (int i = 0; i < senders; ++i) {
+    get_intervals(message, [](int, const Interval& interval) {
+      for (const PageId id : interval.pages) noticed.push_back(&page_at(id));
+    });
+  }
+  Protections protections;
+  for (const Page* const page : noticed) {
+    if (page->state == State::dirty) protections.add(page->id, Access::read);
+  }
+  protections.apply();
+  close_interval(false);
+  const std::uint32_t own = closed();
+  known = before;
+  closed() = own;
+  message.go_to(at);
+  for (int i = 0; i < senders; ++i) {
+    get_intervals(message, [](int process, const Interval& interval) {
+      for (const PageId id : interval.pages) {
+        Page& page = page_at(id);
+        page.pending[process] = interval.number;
+        page.source = process;
+      }
+      intervals[static_cast<std::size_t>(process)].push_back(interval);
+    });
+  }
+  for (Page* const page : noticed) {
+    if (!lacks(*page)) {
+      // It was made read-only for nothing; its next write makes a new twin.
+      if (page->state == State::dirty) settle(*page);
+      continue;
+    }
+    if (page->state == State::dirty) settle(*page);
+    if (page->state != State::clean) continue;
+    page->state = State::invalid;
+    protections.add(page->id, Access::none);
+  }
+}
+
+void forget_pinned() {
+  if (the_job.process == 0) return;
+  for (PageId id = pinned_first; id < pinned_end; ++id) {
+    Page* const page = table[id];
+    if (!page || page->state != State::clean) continue;
+    page->state = State::absent;
+    protect(id, 1, Access::none);
+  }
+}
+
+}  // namespace plait::cluster

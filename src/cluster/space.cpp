@@ -1,0 +1,223 @@
+#include "cluster/space.hpp"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+
+#include "base/fatal.hpp"
+#include "cluster/job.hpp"
+
+namespace plait::cluster {
+namespace {
+
+/// Room in the file behind the range, for segments.
+constexpr std::size_t kSegmentsBytes = std::size_t{4} << 30;
+constexpr std::size_t kMaxSegments = 64;
+/// The owner's name in the note that `plait cc --cluster` puts into each object.
+constexpr std::string_view kNoteOwner = "Plait cluster";
+
+struct Segment {
+  std::uintptr_t begin;
+  std::uintptr_t end;
+  PageId page;
+};
+struct Code {
+  std::uintptr_t begin;
+  std::uintptr_t end;
+};
+
+int file = -1;
+std::byte* service = nullptr;
+std::size_t bytes_of_area = kRangeBytes;
+std::array<Segment, kMaxSegments> segments;
+std::size_t segment_count = 0;
+std::array<Code, kMaxSegments> codes;
+std::size_t code_count = 0;
+
+constexpr std::uintptr_t down(std::uintptr_t address) { return address / kPage * kPage; }
+constexpr std::uintptr_t up(std::uintptr_t address) { return (address + kPage - 1) / kPage * kPage; }
+
+int protection(Access access) noexcept {
+  return access == Access::none ? PROT_NONE : access == Access::read ? PROT_READ : PROT_READ | PROT_WRITE;
+}
+
+void* map(void* at, std::size_t bytes, int prot, int flags, std::size_t offset) {
+  void* const got = mmap(at, bytes, prot, MAP_SHARED | MAP_NORESERVE | flags, file, static_cast<off_t>(offset));
+  if (got == MAP_FAILED || (at && got != at)) fatal("the memory that all processes share cannot be mapped: %s", std::strerror(errno));
+  return got;
+}
+
+bool has_note(const dl_phdr_info& object) {
+  for (int i = 0; i < object.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& header = object.dlpi_phdr[i];
+    if (header.p_type != PT_NOTE) continue;
+    const char* at = reinterpret_cast<const char*>(object.dlpi_addr + header.p_vaddr);
+    const std::size_t align = header.p_align >= 8 ? 8 : 4;
+    for (const char* const end = at + header.p_memsz; at + sizeof(ElfW(Nhdr)) <= end;) {
+      ElfW(Nhdr) note;
+      std::memcpy(&note, at, sizeof note);
+      const char* const name = at + sizeof note;
+      if (note.n_namesz == kNoteOwner.size() + 1 && std::string_view(name, kNoteOwner.size()) == kNoteOwner) return true;
+      at = name + (note.n_namesz + align - 1) / align * align;
+      at += (note.n_descsz + align - 1) / align * align;
+    }
+  }
+  return false;
+}
+
+bool is_program(const dl_phdr_info& object) { return object.dlpi_name[0] == '\0' || has_note(object); }
+bool is_language_library(const dl_phdr_info& object) {
+  const std::string_view name = object.dlpi_name;
+  return name.find("/libstdc++.so") != name.npos || name.find("/libgfortran.so") != name.npos;
+}
+
+int note_code(dl_phdr_info* object, std::size_t, void*) {
+  if (!is_program(*object) && !is_language_library(*object)) return 0;
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& header = object->dlpi_phdr[i];
+    if (header.p_type != PT_LOAD || !(header.p_flags & PF_X) || code_count == codes.size()) continue;
+    const std::uintptr_t begin = object->dlpi_addr + header.p_vaddr;
+    codes[code_count++] = {begin, begin + header.p_memsz};
+  }
+  return 0;
+}
+
+int note_segments(dl_phdr_info* object, std::size_t, void*) {
+  if (!is_program(*object)) return 0;
+  std::uintptr_t relro_begin = 0;
+  std::uintptr_t relro_end = 0;
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& header = object->dlpi_phdr[i];
+    if (header.p_type != PT_GNU_RELRO) continue;
+    relro_begin = down(object->dlpi_addr + header.p_vaddr);
+    relro_end = down(object->dlpi_addr + header.p_vaddr + header.p_memsz);  // what ld.so has protected
+  }
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& header = object->dlpi_phdr[i];
+    if (header.p_type != PT_LOAD || !(header.p_flags & PF_W)) continue;
+    std::uintptr_t begin = down(object->dlpi_addr + header.p_vaddr);
+    const std::uintptr_t end = up(object->dlpi_addr + header.p_vaddr + header.p_memsz);
+    if (relro_end > begin && relro_begin <= begin) begin = relro_end;
+    if (begin >= end) continue;
+    if (segment_count == segments.size()) fatal("the program has more than %zu libraries of its own", kMaxSegments);
+    const PageId page = segment_count == 0
+                            ? kRangePages
+                            : segments[segment_count - 1].page +
+                                  static_cast<PageId>((segments[segment_count - 1].end - segments[segment_count - 1].begin) / kPage);
+    segments[segment_count++] = {begin, end, page};
+  }
+  return 0;
+}
+
+int add_address(dl_phdr_info* object, std::size_t, void* sum) {
+  auto& hash = *static_cast<std::uint64_t*>(sum);
+  const std::string_view name = object->dlpi_name;
+  if (name.find("linux-vdso") != name.npos) return 0;
+  hash = (hash ^ object->dlpi_addr) * 0x100000001B3;
+  return 0;
+}
+
+}  // namespace
+
+void make_space() {
+  file = memfd_create("plait-cluster", MFD_CLOEXEC);
+  if (file < 0 || ftruncate(file, static_cast<off_t>(kRangeBytes + kSegmentsBytes)) != 0) {
+    fatal("the memory that all processes share cannot be made: %s", std::strerror(errno));
+  }
+  service = static_cast<std::byte*>(map(nullptr, kRangeBytes + kSegmentsBytes, PROT_READ | PROT_WRITE, 0, 0));
+  map(reinterpret_cast<void*>(kRange), kRangeBytes, PROT_NONE, MAP_FIXED_NOREPLACE, 0);
+  dl_iterate_phdr(note_code, nullptr);
+}
+
+void share_space() {
+  bytes_of_area = kRangeBytes / static_cast<std::size_t>(the_job.processes) / kPage * kPage;
+  dl_iterate_phdr(note_segments, nullptr);
+  for (std::size_t i = 0; i < segment_count; ++i) {
+    const Segment& segment = segments[i];
+    const std::size_t bytes = segment.end - segment.begin;
+    auto* const at = reinterpret_cast<std::byte*>(segment.begin);
+    if (the_job.process == 0) std::memcpy(service_view(segment.page), at, bytes);
+    map(at, bytes, the_job.process == 0 ? PROT_READ | PROT_WRITE : PROT_NONE, MAP_FIXED, segment.page * kPage);
+  }
+  if (the_job.process == 0) return;
+  // What this process's constructors have allocated and written is not the program's: process 0's is.
+  protect(0, bytes_of_area / kPage, Access::none);
+  fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes_of_area));
+}
+
+PageId page_of(const void* address) noexcept {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  if (at - kRange < kRangeBytes) return static_cast<PageId>((at - kRange) / kPage);
+  for (std::size_t i = 0; i < segment_count; ++i) {
+    if (at >= segments[i].begin && at < segments[i].end) return segments[i].page + static_cast<PageId>((at - segments[i].begin) / kPage);
+  }
+  return kNoPage;
+}
+
+std::byte* program_view(PageId page) noexcept {
+  if (page < kRangePages) return reinterpret_cast<std::byte*>(kRange) + std::size_t{page} * kPage;
+  for (std::size_t i = segment_count; i-- > 0;) {
+    if (page >= segments[i].page) return reinterpret_cast<std::byte*>(segments[i].begin) + std::size_t{page - segments[i].page} * kPage;
+  }
+  return nullptr;
+}
+
+std::byte* service_view(PageId page) noexcept { return service + std::size_t{page} * kPage; }
+
+int home_of(PageId page) noexcept {
+  return page < kRangePages ? std::min(static_cast<int>(page * kPage / bytes_of_area), the_job.processes - 1) : 0;
+}
+
+std::byte* area(int process) noexcept { return reinterpret_cast<std::byte*>(kRange) + static_cast<std::size_t>(process) * bytes_of_area; }
+std::size_t area_bytes() noexcept { return bytes_of_area; }
+
+void protect(PageId first, std::size_t count, Access access) noexcept {
+  if (mprotect(program_view(first), count * kPage, protection(access)) == 0) return;
+  if (errno == ENOMEM) {
+    fatal("the system's limit of mappings is reached: pages of different nodes alternate too finely. Raise it (sysctl vm.max_map_count), or "
+          "give each thread larger pieces (schedule(static))");
+  }
+  fatal("a page cannot be protected: %s", std::strerror(errno));
+}
+
+void Protections::apply() {
+  std::stable_sort(wanted_.begin(), wanted_.end(), [](const Wanted& a, const Wanted& b) { return a.page < b.page; });
+  for (std::size_t i = 0; i < wanted_.size();) {
+    std::size_t last = i;
+    PageId end = wanted_[i].page + 1;
+    const auto before = reinterpret_cast<std::uintptr_t>(program_view(wanted_[i].page)) - std::uintptr_t{wanted_[i].page} * kPage;
+    while (last + 1 < wanted_.size() && wanted_[last + 1].access == wanted_[i].access && wanted_[last + 1].page <= end &&
+           reinterpret_cast<std::uintptr_t>(program_view(wanted_[last + 1].page)) - std::uintptr_t{wanted_[last + 1].page} * kPage ==
+               before) {
+      ++last;
+      end = wanted_[last].page + 1;
+    }
+    protect(wanted_[i].page, end - wanted_[i].page, wanted_[i].access);
+    i = last + 1;
+  }
+  wanted_.clear();
+}
+
+std::uint64_t addresses_of_libraries() {
+  std::uint64_t hash = 0xCBF29CE484222325;
+  dl_iterate_phdr(add_address, &hash);
+  return hash;
+}
+
+bool allocates_shared(const void* code) noexcept {
+  const auto at = reinterpret_cast<std::uintptr_t>(code);
+  for (std::size_t i = 0; i < code_count; ++i) {
+    if (at >= codes[i].begin && at < codes[i].end) return true;
+  }
+  return false;
+}
+
+}  // namespace plait::cluster
