@@ -37,6 +37,11 @@ class Message {
   void put(const T& value) {
     bytes(&value, sizeof value);
   }
+  [[nodiscard]] Head head() const noexcept {
+    Head head;
+    std::memcpy(&head, bytes_.data(), sizeof head);
+    return head;
+  }
   /// Where a value was put, to change it later.
   [[nodiscard]] std::size_t size() const noexcept { return bytes_.size(); }
   template <class T>

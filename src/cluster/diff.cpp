@@ -62,7 +62,11 @@ std::vector<std::byte> encode_diff(const std::byte* page, const std::byte* twin)
   return diff;
 }
 
-void apply_diff(std::span<const std::byte> diff, std::byte* page) noexcept {
+namespace {
+
+/// Calls `put(place, value, mask)` for each word that has changed.
+template <class Put>
+void for_each_word(std::span<const std::byte> diff, std::byte* page, Put put) noexcept {
   if (diff.size() < kMap) return;
   const std::size_t count = (diff.size() - kMap) / 9;
   std::array<std::uint64_t, kMap / 8> map;
@@ -73,12 +77,32 @@ void apply_diff(std::span<const std::byte> diff, std::byte* page) noexcept {
   for (std::size_t part = 0; part < map.size(); ++part) {
     for (std::uint64_t left = map[part]; left; left &= left - 1) {
       const std::size_t word = part * 64 + static_cast<std::size_t>(std::countr_zero(left));
-      const std::uint64_t mask = kWide[static_cast<std::uint8_t>(masks[next])];
-      const std::uint64_t value = (word_at(page, word) & ~mask) | (word_at(words, next) & mask);
-      std::memcpy(page + word * 8, &value, 8);
+      put(page + word * 8, word_at(words, next), static_cast<std::uint8_t>(masks[next]));
       ++next;
     }
   }
+}
+
+}  // namespace
+
+void apply_diff(std::span<const std::byte> diff, std::byte* page) noexcept {
+  for_each_word(diff, page, [](std::byte* place, std::uint64_t value, std::uint8_t mask) {
+    const std::uint64_t merged = (word_at(place, 0) & ~kWide[mask]) | (value & kWide[mask]);
+    std::memcpy(place, &merged, 8);
+  });
+}
+
+void apply_diff_to_page_in_use(std::span<const std::byte> diff, std::byte* page) noexcept {
+  for_each_word(diff, page, [](std::byte* place, std::uint64_t value, std::uint8_t mask) {
+    if (mask == 0xFF) {
+      std::memcpy(place, &value, 8);
+      return;
+    }
+    for (unsigned i = 0; i < 8; ++i) {
+      // A store of one byte, which the compiler must not widen.
+      if (mask >> i & 1) const_cast<volatile std::byte*>(place)[i] = static_cast<std::byte>(value >> (8 * i));
+    }
+  });
 }
 
 bool differs(const std::byte* page, const std::byte* twin) noexcept { return std::memcmp(page, twin, kPage) != 0; }

@@ -12,6 +12,8 @@ namespace plait::cluster {
 /// the words. Empty if nothing has changed.
 std::vector<std::byte> encode_diff(const std::byte* page, const std::byte* twin);
 void apply_diff(std::span<const std::byte> diff, std::byte* page) noexcept;
+/// The same where a thread may write to other bytes of the page meanwhile.
+void apply_diff_to_page_in_use(std::span<const std::byte> diff, std::byte* page) noexcept;
 bool differs(const std::byte* page, const std::byte* twin) noexcept;
 
 }  // namespace plait::cluster

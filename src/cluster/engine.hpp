@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <span>
 
+// Seen from outside of the library, for the tests' programs.
+#pragma GCC visibility push(default)
 namespace plait::cluster {
 
 struct Job {
@@ -81,3 +83,4 @@ int run_worker();
 void end_of_program();
 
 }  // namespace plait::cluster
+#pragma GCC visibility pop

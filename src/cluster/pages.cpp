@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 
@@ -14,8 +15,7 @@ namespace plait::cluster {
 
 std::vector<std::vector<Interval>> intervals;
 std::vector<std::uint32_t> known;
-PageId pinned_first = 0;
-PageId pinned_end = 0;
+std::vector<Page*> watched_lacking;
 std::size_t protocol_bytes = 0;
 void (*trace)(Event, PageId, int, std::uint32_t, std::uint32_t) = nullptr;
 
@@ -53,8 +53,9 @@ void drop_twin(Page& page) {
   protocol_bytes -= kPage;
 }
 
-const Diff* add_diff(Page& page) {
-  std::vector<std::byte> bytes = encode_diff(service_view(page.id), page.twin);
+/// The diff between the twin and `now`, which is the page or a copy of it.
+const Diff* add_diff(Page& page, const std::byte* now) {
+  std::vector<std::byte> bytes = encode_diff(now, page.twin);
   const std::uint32_t since = page.last_upto;
   page.last_upto = closed();
   traced(Event::diff, page.id, -1, since, closed());
@@ -112,15 +113,38 @@ void make_twin(Page& page) {
 }
 
 void settle(Page& page) {
-  if (!page.predicted) add_diff(page);
+  if (watched(page.id)) {
+    if (!page.predicted) refresh(page);
+    return;
+  }
+  if (!page.predicted) add_diff(page, service_view(page.id));
   drop_twin(page);
   page.state = State::clean;
 }
 
+void end_exclusive(Page& page) {
+  if (!watched(page.id)) {
+    page.state = State::clean;
+    return;
+  }
+  page.twin = new_twin(service_view(page.id));
+  page.state = State::dirty;
+  page.predicted = true;
+  predicted.push_back(&page);
+}
+
+void make_exclusive(Page& page) {
+  if (page.twin) drop_twin(page);
+  page.state = State::exclusive;
+}
+
 const Diff* refresh(Page& page) {
   const bool was_predicted = page.predicted;
-  const Diff* const diff = add_diff(page);
-  std::memcpy(page.twin, service_view(page.id), kPage);
+  // The page may be written to meanwhile, if it is watched: what the diff has and what the new twin has must be the same.
+  alignas(64) std::array<std::byte, kPage> now;
+  std::memcpy(now.data(), service_view(page.id), kPage);
+  const Diff* const diff = add_diff(page, now.data());
+  std::memcpy(page.twin, now.data(), kPage);
   page.predicted = true;
   page.unchanged = 0;
   if (!was_predicted) predicted.push_back(&page);
@@ -141,7 +165,7 @@ void close_interval(bool quiet) {
       interval.pages.push_back(page->id);
       return true;
     }
-    if (!quiet || ++page->unchanged < kUnchangedLimit) return false;
+    if (!quiet || watched(page->id) || ++page->unchanged < kUnchangedLimit) return false;
     protections.add(page->id, Access::read);
     settle(*page);
     return true;
@@ -152,6 +176,7 @@ void close_interval(bool quiet) {
     page.pushed |= page.asked & page.asked_before;
     page.asked_before = page.asked;
     page.asked = 0;
+    page.pending[the_job.process] = page.applied[the_job.process] = next;
     traced(Event::notice, id, -1, next, next);
   }
   closed() = next;
@@ -229,25 +254,13 @@ void heed(Received& message, int senders) {
     });
   }
   for (Page* const page : noticed) {
-    if (!lacks(*page)) {
-      // It was made read-only for nothing; its next write makes a new twin.
-      if (page->state == State::dirty) settle(*page);
-      continue;
-    }
+    // Where nothing is lacking it was made read-only for nothing: its next write makes a new twin.
     if (page->state == State::dirty) settle(*page);
+    if (!lacks(*page)) continue;
+    if (watched(page->id)) watched_lacking.push_back(page);
     if (page->state != State::clean) continue;
     page->state = State::invalid;
     protections.add(page->id, Access::none);
-  }
-}
-
-void forget_pinned() {
-  if (the_job.process == 0) return;
-  for (PageId id = pinned_first; id < pinned_end; ++id) {
-    Page* const page = table[id];
-    if (!page || page->state != State::clean) continue;
-    page->state = State::absent;
-    protect(id, 1, Access::none);
   }
 }
 

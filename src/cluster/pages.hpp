@@ -80,8 +80,10 @@ std::uint32_t& closed() noexcept;
 void close_interval(bool quiet);
 /// Makes a clean page writable, with a twin; does not protect.
 void make_twin(Page& page);
-/// Ends the page's twin; the page must be read-only by now, and its notice given. Then it is clean.
+/// Ends the page's twin; the page must be read-only by now, and its notice given. Then it is clean. One that is watched gets a new twin.
 void settle(Page& page);
+/// The page is exclusive again.
+void make_exclusive(Page& page);
 /// True if the page has changes that others know of and no diff has.
 bool has_noticed_twin(const Page& page) noexcept;
 /// The page lacks changes that it has notice of.
@@ -96,12 +98,10 @@ void get_intervals(Received& message, void (*each)(int process, const Interval& 
 /// Heeds notices while threads of this process run: those of a lock.
 void heed(Received& message, int senders);
 
-/// The thread-local variables of process 0's main thread, which the kernel writes as well.
-extern PageId pinned_first;
-extern PageId pinned_end;
-inline bool pinned(PageId id) noexcept { return id - pinned_first < pinned_end - pinned_first; }
-/// Others forget their copies of them.
-void forget_pinned();
+/// Another process gets a copy of an exclusive page; it is read-only by now, or watched.
+void end_exclusive(Page& page);
+/// Pages that cannot wait for a fault, and lack changes.
+extern std::vector<Page*> watched_lacking;
 
 /// Twins and diffs, in bytes.
 extern std::size_t protocol_bytes;

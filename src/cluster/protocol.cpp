@@ -64,8 +64,7 @@ void on_fetch(Received message) {
     Protections protections;
     for (const Question& question : questions) {
       const Page& page = page_at(question.page);
-      const bool leaves = question.whole && page.state == State::exclusive && !pinned(page.id);
-      if (leaves || has_noticed_twin(page)) protections.add(page.id, Access::read);
+      if ((question.whole && page.state == State::exclusive) || has_noticed_twin(page)) protections.add(page.id, Access::read);
     }
   }
   Message answer(Kind::pages, 0, head.token);
@@ -79,7 +78,7 @@ void on_fetch(Received message) {
       continue;
     }
     if (has_noticed_twin(page)) settle(page);
-    if (page.state == State::exclusive && !pinned(page.id)) page.state = State::clean;
+    if (page.state == State::exclusive) end_exclusive(page);
     if (from < 64) page.asked |= std::uint64_t{1} << from;
     traced(Event::diff, page.id, from, question.since, closed());
     ++answered;
@@ -119,7 +118,10 @@ void install(std::vector<Received>& answers) {
     while (answer.left() > 0) {
       Page& page = page_at(answer.get<PageId>());
       if (answer.get<std::uint32_t>()) {
-        for (int n = 0; n < the_job.processes; ++n) page.applied[n] = answer.get<std::uint32_t>();
+        for (int n = 0; n < the_job.processes; ++n) {
+          const auto upto = answer.get<std::uint32_t>();
+          if (n != the_job.process) page.applied[n] = upto;
+        }
         std::memcpy(service_view(page.id), answer.bytes(kPage), kPage);
         page.state = State::invalid;
         traced(Event::apply, page.id, answer.from());
@@ -137,12 +139,19 @@ void install(std::vector<Received>& answers) {
     }
   }
   std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) { return a.stamp < b.stamp; });
-  for (const Change& change : changes) apply_diff(change.bytes, service_view(change.page->id));
+  for (const Change& change : changes) {
+    if (watched(change.page->id)) {
+      apply_diff_to_page_in_use(change.bytes, service_view(change.page->id));
+    } else {
+      apply_diff(change.bytes, service_view(change.page->id));
+    }
+    if (change.page->twin) apply_diff(change.bytes, change.page->twin);
+  }
 }
 
 /// A page after one that is missing, which may be asked for with it.
 bool goes_along(PageId id, const Page& first) {
-  if (home_of(id) != home_of(first.id) || pinned(id) || program_view(id) != program_view(first.id) + std::size_t{id - first.id} * kPage) {
+  if (home_of(id) != home_of(first.id) || watched(id) || watched(first.id) || program_view(id) != program_view(first.id) + std::size_t{id - first.id} * kPage) {
     return false;
   }
   if (id >= kRangePages ? page_of(program_view(id)) != id : false) return false;
@@ -190,7 +199,7 @@ void fetch(Page& wanted, bool write) {
   Protections protections;
   for (Page* const page : pages) {
     page->busy = false;
-    if (page->state == State::exclusive) continue;  // pinned, here
+    if (watched(page->id)) continue;
     page->state = State::clean;
     protections.add(page->id, Access::read);
   }
@@ -200,6 +209,18 @@ void fetch(Page& wanted, bool write) {
     protect(wanted.id, 1, Access::write);
   }
 }
+
+}  // namespace
+
+void fetch_watched() {
+  while (!watched_lacking.empty()) {
+    Page* const page = watched_lacking.back();
+    watched_lacking.pop_back();
+    if (!page->busy && lacks(*page)) fetch(*page, false);
+  }
+}
+
+namespace {
 
 // --- Barrier and fork
 
@@ -212,14 +233,13 @@ struct Push {
   std::uint64_t stamp;
 };
 
+/// Own intervals before this one have been looked through for pages to push.
+std::size_t pushed_from = 0;
+
 /// Ends the interval, and makes the diffs that others get without asking.
 std::vector<Page*> release() {
-  const std::size_t before = intervals[static_cast<std::size_t>(the_job.process)].size();
-  static std::size_t pushed_from = 0;
   close_interval(true);
   auto& own = intervals[static_cast<std::size_t>(the_job.process)];
-  (void)before;
-  if (pushed_from > own.size()) pushed_from = 0;
   std::vector<Page*> pages;
   for (; pushed_from < own.size(); ++pushed_from) {
     for (const PageId id : own[pushed_from].pages) {
@@ -303,9 +323,10 @@ void acquire(std::vector<Received>& messages) {
       settle(page);
       protections.add(page.id, Access::read);
     }
+    const auto apply = watched(page.id) ? apply_diff_to_page_in_use : apply_diff;
     for (std::size_t k = i; k < end; ++k) {
       const std::span<const std::byte> bytes(pushes[k].bytes, pushes[k].push.bytes);
-      apply_diff(bytes, service_view(page.id));
+      apply(bytes, service_view(page.id));
       if (page.twin) apply_diff(bytes, page.twin);
       traced(Event::apply, page.id, pushes[k].from, page.applied[pushes[k].from], pushes[k].push.upto);
     }
@@ -315,16 +336,13 @@ void acquire(std::vector<Received>& messages) {
     page->marked = false;
     if (!lacks(*page)) continue;
     if (page->state == State::dirty) settle(*page);
+    if (watched(page->id)) watched_lacking.push_back(page);
     if (page->state != State::clean) continue;
     page->state = State::invalid;
     protections.add(page->id, Access::none);
   }
   protections.apply();
-  forget_pinned();
-  // What others have written to the main thread's variables: the kernel needs that page at any time.
-  for (Page* const page : noticed) {
-    if (page->state == State::exclusive && lacks(*page)) fetch(*page, false);
-  }
+  fetch_watched();
 }
 
 Received take(int from, Kind kind) {
@@ -341,28 +359,30 @@ Received take(int from, Kind kind) {
 
 void on_arrival(Received message) { arrived[static_cast<std::size_t>(message.from())].push_back(std::move(message)); }
 
-/// All give up twins and diffs. Whoever gave the last notice of a page gets all of its changes; copies that lack some are dropped.
+/// All give up twins and diffs. Whoever is the last process that gave notice of a page gets all of its changes; copies that lack some are
+/// dropped. After the barrier all know the same notices, so all agree on who that is.
 void repossess() {
-  for (Page* const page : known_pages()) {
+  const std::vector<Page*> pages = known_pages();
+  for (Page* const page : pages) {
+    for (int n = 0; n < the_job.processes; ++n) {
+      if (page->pending[n] > 0) page->source = n;
+    }
     if (page->state == State::invalid && page->source == the_job.process) fetch(*page, false);
   }
   meet();
   Protections protections;
-  for (Page* const page : known_pages()) {
+  for (Page* const page : pages) {
+    // Its changes are nobody's: that nobody has asked for them means that all other copies lack them.
+    const bool alone = has_noticed_twin(*page);
+    if (alone) settle(*page);
     for (const Diff& diff : page->diffs) protocol_bytes -= diff.bytes.size();
     page->diffs.clear();
+    page->last_upto = 0;
     if (page->state == State::invalid) page->state = State::absent;
-    if (has_noticed_twin(*page)) {
-      // Nobody has asked for its changes, so nobody else has a copy that lacks none.
-      settle(*page);
-      for (const Diff& diff : page->diffs) protocol_bytes -= diff.bytes.size();
-      page->diffs.clear();
-      page->state = State::exclusive;
-      traced(Event::repossess, page->id);
-    }
+    if (alone) make_exclusive(*page);
+    if (alone) traced(Event::repossess, page->id);
     std::fill_n(page->pending, 2 * the_job.processes, 0U);
   }
-  protections.apply();
   meet();
 }
 
@@ -432,6 +452,7 @@ void barrier() {
   }
   acquire(messages);
   for (auto& list : intervals) list.clear();
+  pushed_from = 0;
   if (anybody_full) repossess();
 }
 

@@ -16,6 +16,10 @@
 #include "cluster/job.hpp"
 
 namespace plait::cluster {
+
+PageId watched_first = 0;
+PageId watched_end = 0;
+
 namespace {
 
 /// Room in the file behind the range, for segments.

@@ -37,6 +37,12 @@ int home_of(PageId page) noexcept;
 std::byte* area(int process) noexcept;
 std::size_t area_bytes() noexcept;
 
+/// The stack of process 0's main thread, with its thread-local variables: always writable there, as the engine itself and the kernel use it
+/// at any time. Process 0 finds changes of these pages by comparing.
+extern PageId watched_first;
+extern PageId watched_end;
+inline bool watched(PageId page) noexcept { return page - watched_first < watched_end - watched_first; }
+
 void protect(PageId first, std::size_t count, Access access) noexcept;
 
 /// Protects many pages with as few calls as can be.
@@ -46,7 +52,9 @@ class Protections {
   Protections(const Protections&) = delete;
   Protections& operator=(const Protections&) = delete;
   ~Protections() { apply(); }
-  void add(PageId page, Access access) { wanted_.push_back({page, access}); }
+  void add(PageId page, Access access) {
+    if (!watched(page)) wanted_.push_back({page, access});
+  }
   void apply();
 
  private:

@@ -1,0 +1,157 @@
+// How a job starts and ends. Every process runs the same program, at the same addresses. Constructors run in each of them, as in any
+// program; at main the job begins: process 0 keeps its memory and runs main, the others drop what their constructors have written to
+// memory that is shared from now on, and serve parallel regions. The end begins when process 0 has run its destructors.
+#include <mpi.h>
+#include <pthread.h>
+#include <sys/personality.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "base/event_count.hpp"
+#include "base/fatal.hpp"
+#include "cluster/carrier.hpp"
+#include "cluster/faults.hpp"
+#include "cluster/heap.hpp"
+#include "cluster/job.hpp"
+#include "cluster/locks.hpp"
+#include "cluster/pages.hpp"
+#include "cluster/protocol.hpp"
+#include "cluster/services.hpp"
+#include "cluster/space.hpp"
+
+namespace plait::cluster {
+namespace {
+
+constexpr std::size_t kLeastStack = std::size_t{64} << 20;
+constexpr std::size_t kMostStack = std::size_t{1} << 30;
+constexpr const char* kFixed = "PLAIT_CLUSTER_FIXED";
+
+using Main = int (*)(int, char**, char**);
+struct Arguments {
+  Main main;
+  int argc;
+  char** argv;
+  char** environment;
+};
+
+bool launched() {
+  constexpr const char* kSigns[] = {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "MPI_LOCALRANKID", "PMI_ID", "SLURM_PROCID"};
+  return std::any_of(std::begin(kSigns), std::end(kSigns), [](const char* name) { return std::getenv(name) != nullptr; });
+}
+
+/// Starts the program anew without randomized addresses, where the system allows that.
+void fix_addresses(char** argv) {
+  const int before = personality(0xFFFFFFFF);
+  if (before < 0 || (before & ADDR_NO_RANDOMIZE) || std::getenv(kFixed)) return;
+  if (personality(static_cast<unsigned long>(before) | ADDR_NO_RANDOMIZE) < 0) return;
+  setenv(kFixed, "1", 1);
+  execv("/proc/self/exe", argv);
+}
+
+void check_addresses() {
+  const std::uint64_t mine = addresses_of_libraries();
+  std::vector<std::uint64_t> all(static_cast<std::size_t>(the_job.processes));
+  PMPI_Allgather(&mine, 1, MPI_UINT64_T, all.data(), 1, MPI_UINT64_T, MPI_COMM_WORLD);
+  for (std::size_t n = 0; n < all.size(); ++n) {
+    if (all[n] == all[0]) continue;
+    if (the_job.process == 0) {
+      fatal(
+          "OpenMP over several nodes needs the same addresses in all processes, and those of libraries differ between process 0 and %zu: the "
+          "system randomizes them and does not let a process switch that off (in a container: --security-opt seccomp=unconfined), or the "
+          "nodes have different libraries",
+          n);
+    }
+    PMPI_Barrier(MPI_COMM_WORLD);  // process 0 ends the job
+  }
+}
+
+bool started = false;
+
+void end_of_job() {
+  if (!started) return;  // exit() in a constructor
+  if (the_job.processes == 1) {
+    end_carrier();
+    return;
+  }
+  if (the_job.process > 0) end_job(1);  // exit() was called in a parallel region
+  end_of_program();
+  tell_the_end();
+  end_carrier();
+}
+
+void* run_main(void* pointer) {
+  const Arguments arguments = *static_cast<Arguments*>(pointer);
+  std::exit(arguments.main(arguments.argc, arguments.argv, arguments.environment));
+}
+
+int serve_regions() {
+  const int status = run_worker();
+  end_carrier();
+  std::fflush(nullptr);
+  _exit(status);
+}
+
+void run_on_shared_stack(Arguments& arguments) {
+  rlimit limit{};
+  getrlimit(RLIMIT_STACK, &limit);
+  const std::size_t bytes = std::clamp<std::size_t>(limit.rlim_cur, kLeastStack, kMostStack) / kPage * kPage;
+  auto* const stack = static_cast<std::byte*>(heap_end_piece(bytes));
+  watched_first = page_of(stack);
+  watched_end = watched_first + static_cast<PageId>(bytes / kPage);
+  pthread_attr_t attributes;
+  pthread_t thread{};
+  pthread_attr_init(&attributes);
+  if (pthread_attr_setstack(&attributes, stack, bytes) != 0 || pthread_create(&thread, &attributes, run_main, &arguments) != 0) {
+    fatal("the system gives no thread for main: %s", std::strerror(errno));
+  }
+  for (;;) pthread_join(thread, nullptr);  // it ends the process
+}
+
+[[gnu::constructor]] void begin(int, char** argv, char**) {
+  if (!launched()) return;
+  fix_addresses(argv);
+  std::atexit(end_of_job);  // before any of the program's: it runs last
+  make_space();
+  start_heap();
+}
+
+}  // namespace
+
+/// Called by the start object that `plait cc --cluster` links, in place of main.
+extern "C" [[gnu::visibility("default")]] int plait_cluster_main(int argc, char** argv, char** environment, Main real) {
+  if (!launched()) {
+    prepare(the_job);
+    return real(argc, argv, environment);
+  }
+  event_count_begin();
+  start_carrier(&argc, &argv);
+  started = true;
+  if (the_job.processes > 1) check_addresses();
+  share_space();
+  start_heap();
+  make_pages();
+  start_protocol();
+  start_locks();
+  start_services();
+  prepare(the_job);
+  if (the_job.processes == 1) return real(argc, argv, environment);
+  catch_faults();
+  {
+    const Guard guard;
+    PMPI_Barrier(MPI_COMM_WORLD);  // all have their handlers
+  }
+  if (the_job.process > 0) return serve_regions();
+  static Arguments arguments;
+  arguments = {real, argc, argv, environment};
+  run_on_shared_stack(arguments);
+  return 0;
+}
+
+}  // namespace plait::cluster

@@ -1,0 +1,37 @@
+#include "spmd.hpp"
+
+#include <array>
+#include <cstring>
+
+namespace {
+
+struct Region {
+  spmd::Body body;
+  void* data;
+};
+
+}  // namespace
+
+[[gnu::visibility("default")]] void spmd::parallel(Body body, void* data) {
+  const Region region{body, data};
+  plait::cluster::fork(std::as_bytes(std::span(&region, 1)));
+  body(plait::cluster::job().process, data);
+  plait::cluster::barrier();
+}
+
+namespace plait::cluster {
+
+void prepare(Job& job) { job.threads = 1; }
+
+int run_worker() {
+  Region region{};
+  while (await_fork(std::as_writable_bytes(std::span(&region, 1)))) {
+    region.body(job().process, region.data);
+    barrier();
+  }
+  return 0;
+}
+
+void end_of_program() {}
+
+}  // namespace plait::cluster
