@@ -325,6 +325,8 @@ void acquire(std::vector<Received>& messages) {
     }
     const auto apply = watched(page.id) ? apply_diff_to_page_in_use : apply_diff;
     for (std::size_t k = i; k < end; ++k) {
+      // Asked for before it came: it may have been written over since.
+      if (pushes[k].push.upto <= page.applied[pushes[k].from]) continue;
       const std::span<const std::byte> bytes(pushes[k].bytes, pushes[k].push.bytes);
       apply(bytes, service_view(page.id));
       if (page.twin) apply_diff(bytes, page.twin);
