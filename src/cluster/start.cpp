@@ -56,6 +56,7 @@ void fix_addresses(char** argv) {
 }
 
 void check_addresses() {
+  const Guard guard;  // the MPI serves one thread at a time
   const std::uint64_t mine = addresses_of_libraries();
   std::vector<std::uint64_t> all(static_cast<std::size_t>(the_job.processes));
   PMPI_Allgather(&mine, 1, MPI_UINT64_T, all.data(), 1, MPI_UINT64_T, MPI_COMM_WORLD);
