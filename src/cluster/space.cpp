@@ -94,6 +94,20 @@ int note_code(dl_phdr_info* object, std::size_t, void*) {
   return 0;
 }
 
+struct Search {
+  std::uintptr_t address;
+  bool found;
+};
+int search_program(dl_phdr_info* object, std::size_t, void* data) {
+  auto& search = *static_cast<Search*>(data);
+  if (!is_program(*object)) return 0;
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& header = object->dlpi_phdr[i];
+    if (header.p_type == PT_LOAD && search.address - (object->dlpi_addr + header.p_vaddr) < header.p_memsz) search.found = true;
+  }
+  return search.found;
+}
+
 int note_segments(dl_phdr_info* object, std::size_t, void*) {
   if (!is_program(*object)) return 0;
   std::uintptr_t relro_begin = 0;
@@ -222,6 +236,13 @@ bool allocates_shared(const void* code) noexcept {
     if (at >= codes[i].begin && at < codes[i].end) return true;
   }
   return false;
+}
+
+bool belongs_to_program(const void* address) noexcept {
+  if (!address) return true;  // atexit of an executable
+  Search search{reinterpret_cast<std::uintptr_t>(address), false};
+  dl_iterate_phdr(search_program, &search);
+  return search.found;
 }
 
 }  // namespace plait::cluster

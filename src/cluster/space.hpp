@@ -70,5 +70,7 @@ std::uint64_t addresses_of_libraries();
 
 /// Whether code at this address belongs to the program or its own libraries, or to a language's library that allocates for it.
 bool allocates_shared(const void* code) noexcept;
+/// Code or data of the program or its own libraries.
+bool belongs_to_program(const void* address) noexcept;
 
 }  // namespace plait::cluster

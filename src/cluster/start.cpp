@@ -17,6 +17,7 @@
 #include "base/event_count.hpp"
 #include "base/fatal.hpp"
 #include "cluster/carrier.hpp"
+#include "cluster/ends.hpp"
 #include "cluster/faults.hpp"
 #include "cluster/heap.hpp"
 #include "cluster/job.hpp"
@@ -73,17 +74,20 @@ void check_addresses() {
   }
 }
 
-bool started = false;
+/// The worker has served all regions.
+bool served = false;
 
+/// The first that exit() calls: the MPI's own handlers come after.
 void end_of_job() {
-  if (!started) return;  // exit() in a constructor
-  if (the_job.processes == 1) {
-    end_carrier();
-    return;
+  if (the_job.process == 0) {
+    run_ends_of_program();
+    if (the_job.processes > 1) {
+      end_of_program();
+      tell_the_end();
+    }
+  } else if (!served) {
+    end_job(1);  // exit() was called in a parallel region
   }
-  if (the_job.process > 0) end_job(1);  // exit() was called in a parallel region
-  end_of_program();
-  tell_the_end();
   end_carrier();
 }
 
@@ -94,9 +98,8 @@ void* run_main(void* pointer) {
 
 int serve_regions() {
   const int status = run_worker();
-  end_carrier();
-  std::fflush(nullptr);
-  _exit(status);
+  served = true;
+  return status;
 }
 
 void run_on_shared_stack(Arguments& arguments) {
@@ -118,7 +121,6 @@ void run_on_shared_stack(Arguments& arguments) {
 [[gnu::constructor]] void begin(int, char** argv, char**) {
   if (!launched()) return;
   fix_addresses(argv);
-  std::atexit(end_of_job);  // before any of the program's: it runs last
   make_space();
   start_heap();
 }
@@ -133,7 +135,7 @@ extern "C" [[gnu::visibility("default")]] int plait_cluster_main(int argc, char*
   }
   event_count_begin();
   start_carrier(&argc, &argv);
-  started = true;
+  std::atexit(end_of_job);
   if (the_job.processes > 1) check_addresses();
   share_space();
   start_heap();
