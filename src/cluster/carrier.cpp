@@ -22,6 +22,7 @@ namespace plait::cluster {
 
 std::atomic<int> waiting_threads{0};
 std::uint64_t lamport = 0;
+bool ended = false;
 
 namespace {
 
@@ -46,7 +47,6 @@ struct Sent {
 // All of it under the engine's lock. Never destroyed: threads may be at it when the process ends.
 std::vector<Sent>& under_way = *new std::vector<Sent>;
 std::deque<std::vector<std::byte>>& to_self = *new std::deque<std::vector<std::byte>>;
-bool ended = false;
 /// Something was asked of this process since the carrier's thread looked last.
 bool asked_lately = false;
 pthread_t thread;
@@ -122,6 +122,7 @@ Message::Message(Kind kind, std::uint32_t small, std::uint64_t token, std::uint6
 void on(Kind kind, void (*handler)(Received)) { handlers[static_cast<std::size_t>(kind)] = handler; }
 
 void send(int process, Message message) {
+  if (ended) return;  // the last words of destructors, which nobody hears
   message.set(offsetof(Head, stamp), lamport);
   if (process == the_job.process) {
     to_self.push_back(std::move(message.bytes_));
@@ -180,7 +181,7 @@ void start_carrier(int* argc, char*** argv) {
   PMPI_Initialized(&there);
   if (!there) {
     int level = MPI_THREAD_SINGLE;
-    PMPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &level);
+    PMPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &level);  // the program may call it as well
     if (level < MPI_THREAD_SERIALIZED) fatal("OpenMP over several nodes needs an MPI that several threads may call in turn");
   }
   PMPI_Comm_dup(MPI_COMM_WORLD, &comm);

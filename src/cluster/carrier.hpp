@@ -111,6 +111,8 @@ void pause(unsigned& rounds);
 
 extern std::atomic<int> waiting_threads;
 extern std::uint64_t lamport;
+/// There is nobody to ask any more: only destructors of libraries still run.
+extern bool ended;
 
 template <class Done>
 void wait_until(Done done) {

@@ -73,6 +73,13 @@ void deallocate(void* pointer);
 /// Makes memory present, and writable where `write`, before a system call uses it. Does nothing for memory that is not shared.
 void touch(const void* start, std::size_t bytes, bool write);
 
+/// What has happened to the pages of this process so far.
+enum class Event : std::uint8_t { read_fault, write_fault, twin, notice, ask, diff, apply, push, repossess, kinds };
+std::uint64_t count_of(Event event) noexcept;
+/// For tests: is called for each, under the engine's lock. `other`: a process, or -1; `from`, `to`: intervals.
+using Trace = void (*)(Event event, std::uint32_t page, int other, std::uint32_t from, std::uint32_t to);
+void trace_events(Trace trace);
+
 // --- What the engine calls; the run time defines them.
 
 /// Before the job's first message: sets its handlers and the number of threads.

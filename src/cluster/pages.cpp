@@ -17,7 +17,8 @@ std::vector<std::vector<Interval>> intervals;
 std::vector<std::uint32_t> known;
 std::vector<Page*> watched_lacking;
 std::size_t protocol_bytes = 0;
-void (*trace)(Event, PageId, int, std::uint32_t, std::uint32_t) = nullptr;
+Trace trace = nullptr;
+std::array<std::uint64_t, static_cast<std::size_t>(Event::kinds)> event_counts{};
 
 namespace {
 
@@ -66,6 +67,9 @@ const Diff* add_diff(Page& page, const std::byte* now) {
 }
 
 }  // namespace
+
+std::uint64_t count_of(Event event) noexcept { return event_counts[static_cast<std::size_t>(event)]; }
+void trace_events(Trace wanted) { trace = wanted; }
 
 void make_pages() {
   void* const got =

@@ -16,6 +16,7 @@
 // All of this is used under the engine's lock; the pages themselves are read and written through the service view.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -106,10 +107,10 @@ extern std::vector<Page*> watched_lacking;
 /// Twins and diffs, in bytes.
 extern std::size_t protocol_bytes;
 
-/// For tests: what happens to pages.
-enum class Event : std::uint8_t { read_fault, write_fault, twin, notice, ask, diff, apply, push, repossess };
-extern void (*trace)(Event event, PageId page, int other, std::uint32_t from, std::uint32_t to);
+extern Trace trace;
+extern std::array<std::uint64_t, static_cast<std::size_t>(Event::kinds)> event_counts;
 inline void traced(Event event, PageId page, int other = -1, std::uint32_t from = 0, std::uint32_t to = 0) {
+  ++event_counts[static_cast<std::size_t>(event)];
   if (trace) [[unlikely]]
     trace(event, page, other, from, to);
 }

@@ -80,7 +80,6 @@ void on_fetch(Received message) {
     if (has_noticed_twin(page)) settle(page);
     if (page.state == State::exclusive) end_exclusive(page);
     if (from < 64) page.asked |= std::uint64_t{1} << from;
-    traced(Event::diff, page.id, from, question.since, closed());
     ++answered;
     answer.put(question.page);
     answer.put(question.whole);
@@ -400,6 +399,10 @@ void start_protocol() {
 
 bool access(PageId id, bool write) {
   const Guard guard;
+  if (ended) {
+    protect(id, 1, Access::write);
+    return true;
+  }
   Page& page = page_at(id);
   traced(write ? Event::write_fault : Event::read_fault, id);
   for (;;) {
