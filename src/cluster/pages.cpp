@@ -55,12 +55,12 @@ void drop_twin(Page& page) {
 }
 
 /// The diff between the twin and `now`, which is the page or a copy of it.
-const Diff* add_diff(Page& page, const std::byte* now) {
+const Diff* add_diff(Page& page, const std::byte* now, bool also_empty = false) {
   std::vector<std::byte> bytes = encode_diff(now, page.twin);
   const std::uint32_t since = page.last_upto;
   page.last_upto = closed();
   traced(Event::diff, page.id, -1, since, closed());
-  if (bytes.empty()) return nullptr;
+  if (bytes.empty() && !also_empty) return nullptr;
   protocol_bytes += bytes.size();
   page.diffs.push_back({++lamport, since, closed(), std::move(bytes)});
   return &page.diffs.back();
@@ -142,12 +142,12 @@ void make_exclusive(Page& page) {
   page.state = State::exclusive;
 }
 
-const Diff* refresh(Page& page) {
+const Diff& refresh(Page& page) {
   const bool was_predicted = page.predicted;
   // The page may be written to meanwhile, if it is watched: what the diff has and what the new twin has must be the same.
   alignas(64) std::array<std::byte, kPage> now;
   std::memcpy(now.data(), service_view(page.id), kPage);
-  const Diff* const diff = add_diff(page, now.data());
+  const Diff& diff = *add_diff(page, now.data(), true);
   std::memcpy(page.twin, now.data(), kPage);
   page.predicted = true;
   page.unchanged = 0;
@@ -158,7 +158,16 @@ const Diff* refresh(Page& page) {
 void close_interval(bool quiet) {
   const std::uint32_t next = closed() + 1;
   Interval interval{next, {}};
-  for (const Page* const page : fresh) interval.pages.push_back(page->id);
+  for (Page* const page : fresh) {
+    // Written to, with what was there before: those who get its changes without asking need not hear of it.
+    if (quiet && page->pushed && !differs(service_view(page->id), page->twin)) {
+      page->predicted = true;
+      page->unchanged = 0;
+      predicted.push_back(page);
+    } else {
+      interval.pages.push_back(page->id);
+    }
+  }
   fresh.clear();
   Protections protections;
   std::erase_if(predicted, [&](Page* page) {

@@ -89,8 +89,8 @@ void make_exclusive(Page& page);
 bool has_noticed_twin(const Page& page) noexcept;
 /// The page lacks changes that it has notice of.
 bool lacks(const Page& page) noexcept;
-/// Makes the diff of a dirty page and a new twin at once: it stays writable. Null if nothing has changed.
-const Diff* refresh(Page& page);
+/// Makes the diff of a dirty page and a new twin at once: it stays writable.
+const Diff& refresh(Page& page);
 
 /// Notices of intervals, as they lie in messages.
 void put_intervals(Message& message, int process, std::uint32_t after);

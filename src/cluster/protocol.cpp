@@ -249,10 +249,10 @@ std::vector<Page*> release() {
       }
     }
   }
-  std::erase_if(pages, [](Page* page) {
+  for (Page* const page : pages) {
     page->marked = false;
-    return refresh(*page) == nullptr;
-  });
+    refresh(*page);
+  }
   return pages;
 }
 
