@@ -23,8 +23,8 @@ std::array<std::uint64_t, static_cast<std::size_t>(Event::kinds)> event_counts{}
 namespace {
 
 constexpr std::size_t kTableEntries = std::size_t{kRangePages} + (std::size_t{4} << 30) / kPage;
-/// A twin made in advance that was not needed so often is given up.
-constexpr std::uint8_t kUnchangedLimit = 8;
+/// The most that a page's patience grows to: each time that a twin was given up too early it doubles.
+constexpr std::uint16_t kMostPatience = 16384;
 
 Page** table = nullptr;
 std::vector<Page*> all;
@@ -112,6 +112,8 @@ void make_twin(Page& page) {
   page.twin = new_twin(service_view(page.id));
   page.state = State::dirty;
   page.first = closed() + 1;
+  if (page.unchanged >= page.patience) page.patience = std::min<std::uint16_t>(page.patience * 2, kMostPatience);
+  page.unchanged = 0;
   fresh.push_back(&page);
   traced(Event::twin, page.id);
 }
@@ -178,7 +180,7 @@ void close_interval(bool quiet) {
       interval.pages.push_back(page->id);
       return true;
     }
-    if (!quiet || watched(page->id) || ++page->unchanged < kUnchangedLimit) return false;
+    if (!quiet || watched(page->id) || ++page->unchanged < page->patience) return false;
     protections.add(page->id, Access::read);
     settle(*page);
     return true;

@@ -47,7 +47,8 @@ struct Page {
   bool busy = false;       ///< a thread is fetching it
   bool marked = false;     ///< in a list of the function at work
   bool predicted = false;  ///< dirty, but its twin was made in advance: may be unchanged
-  std::uint8_t unchanged = 0;
+  std::uint16_t unchanged = 0;  ///< so many times in a row
+  std::uint16_t patience = 8;   ///< after so many the twin is given up
   std::int32_t source;      ///< who has a copy: its first owner, or the last that gave notice
   std::uint32_t first = 0;  ///< the interval in which the twin was made
   std::uint32_t last_upto = 0;
