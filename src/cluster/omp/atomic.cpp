@@ -1,0 +1,243 @@
+// The calls of libatomic that gcc makes. A program's own atomics, `omp atomic` and reductions all come here.
+//
+// Order: the lock of a page is acquired and released around each operation, so an operation is both, whatever order the program names.
+// What is written before a store is seen after a load that reads it.
+#include "cluster/omp/atomic.hpp"
+
+#include <dlfcn.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/fatal.hpp"
+#include "cluster/engine.hpp"
+
+// The names are the compiler's own, which a definition may not use: the assembler gets them.
+#define PLAIT_CALLED(name) __asm__(name) __attribute__((visibility("default")))
+
+namespace plait::cluster {
+namespace {
+
+using Wide = unsigned __int128;
+
+constexpr std::uintptr_t kBytesOfPage = 4096;
+/// Numbers of these locks, apart from those of critical sections and of the program's locks, which are addresses.
+constexpr LockId kAtomicLocks = LockId{0xA} << 60;
+constexpr LockId kGuardLocks = LockId{0xB} << 60;
+
+bool carried(const volatile void* at) noexcept {
+  return job().processes > 1 && shared(const_cast<const void*>(at)) && !alone.load(std::memory_order_relaxed);
+}
+
+/// The lock of an object's page, or of both where it lies across a border: the lower first, so that two threads cannot wait for each other.
+class Locked {
+ public:
+  Locked(const volatile void* at, std::size_t bytes) noexcept
+      : first_(reinterpret_cast<std::uintptr_t>(at) / kBytesOfPage),
+        last_((reinterpret_cast<std::uintptr_t>(at) + (bytes ? bytes - 1 : 0)) / kBytesOfPage) {
+    for (std::uintptr_t page = first_; page <= last_; ++page) lock(kAtomicLocks | page);
+  }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+  ~Locked() {
+    for (std::uintptr_t page = last_ + 1; page-- > first_;) unlock(kAtomicLocks | page);
+  }
+
+ private:
+  std::uintptr_t first_;
+  std::uintptr_t last_;
+};
+
+template <class T, class Operation>
+T at_once(volatile void* at, Operation operation) noexcept {
+  auto* const object = static_cast<volatile T*>(at);
+  if (!carried(at)) [[likely]]
+    return operation(object);
+  const Locked locked(at, sizeof(T));
+  return operation(object);
+}
+
+/// The function of this name that ours stands before.
+template <class Function>
+Function* next_one(const char* name) noexcept {
+  void* const found = dlsym(RTLD_NEXT, name);
+  if (!found) fatal("OpenMP over several nodes: no library has %s", name);
+  return reinterpret_cast<Function*>(found);
+}
+
+}  // namespace
+
+#define PLAIT_CALL(result, call, name, arguments)    \
+  result call arguments noexcept PLAIT_CALLED(name); \
+  result call arguments noexcept
+
+#define PLAIT_FETCH(T, size, operation)                                                                                       \
+  PLAIT_CALL(T, fetch_##operation##_##size, "__atomic_fetch_" #operation "_" #size, (volatile void* at, T value, int)) {      \
+    return at_once<T>(at, [=](volatile T* object) { return __atomic_fetch_##operation(object, value, __ATOMIC_SEQ_CST); });   \
+  }                                                                                                                           \
+  PLAIT_CALL(T, operation##_fetch_##size, "__atomic_" #operation "_fetch_" #size, (volatile void* at, T value, int)) {        \
+    return at_once<T>(at, [=](volatile T* object) { return __atomic_##operation##_fetch(object, value, __ATOMIC_SEQ_CST); }); \
+  }
+
+#define PLAIT_SIZE(T, size)                                                                                                                \
+  PLAIT_CALL(T, load_##size, "__atomic_load_" #size, (const volatile void* at, int)) {                                                     \
+    return at_once<T>(const_cast<volatile void*>(at), [](volatile T* object) { return __atomic_load_n(object, __ATOMIC_SEQ_CST); });       \
+  }                                                                                                                                        \
+  PLAIT_CALL(void, store_##size, "__atomic_store_" #size, (volatile void* at, T value, int)) {                                             \
+    at_once<T>(at, [=](volatile T* object) {                                                                                               \
+      __atomic_store_n(object, value, __ATOMIC_SEQ_CST);                                                                                   \
+      return value;                                                                                                                        \
+    });                                                                                                                                    \
+  }                                                                                                                                        \
+  PLAIT_CALL(T, exchange_##size, "__atomic_exchange_" #size, (volatile void* at, T value, int)) {                                          \
+    return at_once<T>(at, [=](volatile T* object) { return __atomic_exchange_n(object, value, __ATOMIC_SEQ_CST); });                       \
+  }                                                                                                                                        \
+  PLAIT_CALL(bool, compare_exchange_##size, "__atomic_compare_exchange_" #size, (volatile void* at, void* expected, T wanted, int, int)) { \
+    T now;                                                                                                                                 \
+    std::memcpy(&now, expected, sizeof now);                                                                                               \
+    bool done = false;                                                                                                                     \
+    at_once<T>(at, [&](volatile T* object) {                                                                                               \
+      done = __atomic_compare_exchange_n(object, &now, wanted, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                                 \
+      return now;                                                                                                                          \
+    });                                                                                                                                    \
+    if (!done) std::memcpy(expected, &now, sizeof now);                                                                                    \
+    return done;                                                                                                                           \
+  }                                                                                                                                        \
+  PLAIT_CALL(bool, test_and_set_##size, "__atomic_test_and_set_" #size, (volatile void* at, int)) {                                        \
+    return at_once<T>(at, [](volatile T* object) { return __atomic_exchange_n(object, T{1}, __ATOMIC_SEQ_CST); }) != 0;                    \
+  }                                                                                                                                        \
+  PLAIT_FETCH(T, size, add)                                                                                                                \
+  PLAIT_FETCH(T, size, sub)                                                                                                                \
+  PLAIT_FETCH(T, size, and)                                                                                                                \
+  PLAIT_FETCH(T, size, or)                                                                                                                 \
+  PLAIT_FETCH(T, size, xor)                                                                                                                \
+  PLAIT_FETCH(T, size, nand)
+
+extern "C" {
+PLAIT_SIZE(std::uint8_t, 1)
+PLAIT_SIZE(std::uint16_t, 2)
+PLAIT_SIZE(std::uint32_t, 4)
+PLAIT_SIZE(std::uint64_t, 8)
+}
+
+// --- 16 bytes and other sizes: under the lock a plain copy will do, as all processes' threads take it; elsewhere libatomic knows how.
+
+namespace {
+
+template <class Change>
+Wide change_wide(volatile void* at, const char* name, Wide value, Change change) noexcept {
+  if (!carried(at)) return next_one<Wide(volatile void*, Wide, int)>(name)(at, value, __ATOMIC_SEQ_CST);
+  const Locked locked(at, sizeof(Wide));
+  Wide before;
+  std::memcpy(&before, const_cast<void*>(at), sizeof before);
+  const Wide after = change(before, value);
+  std::memcpy(const_cast<void*>(at), &after, sizeof after);
+  return before;
+}
+
+}  // namespace
+
+#define PLAIT_FETCH_WIDE(operation, expression)                                                                                      \
+  PLAIT_CALL(Wide, fetch_##operation##_16, "__atomic_fetch_" #operation "_16", (volatile void* at, Wide value, int)) {               \
+    return change_wide(at, "__atomic_fetch_" #operation "_16", value, [](Wide a, Wide b) { return static_cast<Wide>(expression); }); \
+  }                                                                                                                                  \
+  PLAIT_CALL(Wide, operation##_fetch_16, "__atomic_" #operation "_fetch_16", (volatile void* at, Wide value, int)) {                 \
+    const auto change = [](Wide a, Wide b) { return static_cast<Wide>(expression); };                                                \
+    return change(change_wide(at, "__atomic_fetch_" #operation "_16", value, change), value);                                        \
+  }
+
+extern "C" {
+PLAIT_FETCH_WIDE(add, a + b)
+PLAIT_FETCH_WIDE(sub, a - b)
+PLAIT_FETCH_WIDE(and, a& b)
+PLAIT_FETCH_WIDE(or, a | b)
+PLAIT_FETCH_WIDE(xor, a ^ b)
+PLAIT_FETCH_WIDE(nand, ~(a& b))
+
+PLAIT_CALL(void, load_any, "__atomic_load", (std::size_t bytes, const volatile void* at, void* to, int order)) {
+  if (!carried(at)) return next_one<void(std::size_t, const volatile void*, void*, int)>("__atomic_load")(bytes, at, to, order);
+  const Locked locked(at, bytes);
+  std::memcpy(to, const_cast<const void*>(at), bytes);
+}
+
+PLAIT_CALL(void, store_any, "__atomic_store", (std::size_t bytes, volatile void* at, const void* from, int order)) {
+  if (!carried(at)) return next_one<void(std::size_t, volatile void*, const void*, int)>("__atomic_store")(bytes, at, from, order);
+  const Locked locked(at, bytes);
+  std::memcpy(const_cast<void*>(at), from, bytes);
+}
+
+PLAIT_CALL(void, exchange_any, "__atomic_exchange", (std::size_t bytes, volatile void* at, const void* from, void* to, int order)) {
+  if (!carried(at)) {
+    return next_one<void(std::size_t, volatile void*, const void*, void*, int)>("__atomic_exchange")(bytes, at, from, to, order);
+  }
+  const Locked locked(at, bytes);
+  auto* const object = static_cast<unsigned char*>(const_cast<void*>(at));
+  const auto* const wanted = static_cast<const unsigned char*>(from);
+  auto* const old = static_cast<unsigned char*>(to);
+  for (std::size_t i = 0; i < bytes; ++i) {  // `from` and `to` may be the same
+    const unsigned char byte = wanted[i];
+    old[i] = object[i];
+    object[i] = byte;
+  }
+}
+
+PLAIT_CALL(bool, compare_exchange_any, "__atomic_compare_exchange",
+           (std::size_t bytes, volatile void* at, void* expected, const void* wanted, int success, int failure)) {
+  if (!carried(at)) {
+    return next_one<bool(std::size_t, volatile void*, void*, const void*, int, int)>("__atomic_compare_exchange")(bytes, at, expected,
+                                                                                                                  wanted, success, failure);
+  }
+  const Locked locked(at, bytes);
+  if (std::memcmp(const_cast<void*>(at), expected, bytes) != 0) {
+    std::memcpy(expected, const_cast<void*>(at), bytes);
+    return false;
+  }
+  std::memcpy(const_cast<void*>(at), wanted, bytes);
+  return true;
+}
+
+PLAIT_CALL(Wide, load_16, "__atomic_load_16", (const volatile void* at, int order)) {
+  Wide value;
+  load_any(sizeof value, at, &value, order);
+  return value;
+}
+PLAIT_CALL(void, store_16, "__atomic_store_16", (volatile void* at, Wide value, int order)) { store_any(sizeof value, at, &value, order); }
+PLAIT_CALL(Wide, exchange_16, "__atomic_exchange_16", (volatile void* at, Wide value, int order)) {
+  Wide before;
+  exchange_any(sizeof value, at, &value, &before, order);
+  return before;
+}
+PLAIT_CALL(bool, compare_exchange_16, "__atomic_compare_exchange_16",
+           (volatile void* at, void* expected, Wide wanted, int success, int failure)) {
+  return compare_exchange_any(sizeof wanted, at, expected, &wanted, success, failure);
+}
+
+// --- Static variables of functions in C++, which the first thread of the whole job that comes by constructs. The compiler looks at the
+// guard's first byte and calls when that is 0.
+
+PLAIT_CALL(int, guard_acquire, "__cxa_guard_acquire", (std::uint64_t* guard)) {
+  if (!carried(guard)) {
+    static auto* const real = next_one<int(std::uint64_t*)>("__cxa_guard_acquire");
+    return real(guard);
+  }
+  lock(kGuardLocks | reinterpret_cast<std::uintptr_t>(guard));
+  if (!*reinterpret_cast<volatile unsigned char*>(guard)) return 1;
+  unlock(kGuardLocks | reinterpret_cast<std::uintptr_t>(guard));
+  return 0;
+}
+
+PLAIT_CALL(void, guard_release, "__cxa_guard_release", (std::uint64_t* guard)) {
+  if (!carried(guard)) return next_one<void(std::uint64_t*)>("__cxa_guard_release")(guard);
+  *reinterpret_cast<volatile unsigned char*>(guard) = 1;
+  unlock(kGuardLocks | reinterpret_cast<std::uintptr_t>(guard));
+}
+
+PLAIT_CALL(void, guard_abort, "__cxa_guard_abort", (std::uint64_t* guard)) {
+  if (!carried(guard)) return next_one<void(std::uint64_t*)>("__cxa_guard_abort")(guard);
+  unlock(kGuardLocks | reinterpret_cast<std::uintptr_t>(guard));
+}
+}
+
+}  // namespace plait::cluster
