@@ -105,10 +105,22 @@ def cxx(ctx: typer.Context, arguments: Annotated[list[str] | None, typer.Argumen
     _compile(mpis.find(ctx.obj), "c++", arguments or [])
 
 
+@app.command("fc", context_settings={**THEIRS, "help_option_names": []}, help="Compile a Fortran program for OpenMP over nodes.")
+def fc(ctx: typer.Context, arguments: Annotated[list[str] | None, typer.Argument(metavar="ARGS...")] = None) -> None:
+    _compile(mpis.find(ctx.obj), "fc", arguments or [])
+
+
 def _compile(mpi: Mpi, language: str, arguments: list[str]) -> None:
     show = bool(arguments) and arguments[0] in ("--show", "-show")
     if show:
         arguments = arguments[1:]
+    if "--cluster" in arguments:
+        from plait import cluster
+
+        line = cluster.line(mpi, language, [argument for argument in arguments if argument != "--cluster"], show)
+        raise typer.Exit(subprocess.run(line, check=False).returncode)
+    if language == "fc":
+        raise MpiError("plait fc wants --cluster: for other programs take your MPI's own Fortran compiler")
     if mpi.library.exists():
         arguments = [*mpi.plait_flags(arguments), *arguments]
     elif mpis.links(arguments):
