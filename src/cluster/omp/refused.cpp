@@ -1,0 +1,81 @@
+// What is not carried over several processes yet: a shared team that calls one of these ends the job with a message that names it. Outside
+// of shared teams they are libgomp's.
+#include "cluster/omp/team.hpp"
+
+using namespace plait::cluster;
+using namespace plait::cluster::omp;
+using plait::fatal;
+
+namespace {
+
+[[noreturn]] void refuse(const char* name) {
+  fatal(
+      "OpenMP over several nodes: %s is not carried in a region of all processes yet; run the program on one process, or do without it "
+      "there",
+      name);
+}
+
+}  // namespace
+
+PLAIT_OMP bool omp_get_cancellation();
+namespace {
+using Word = long;
+using Any = Word(Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word);
+}  // namespace
+
+// All of their arguments are integers and pointers, at most these many: what a call has not given is passed on as it lies there, and
+// unused.
+#define PLAIT_REFUSED(name)                                                                                                             \
+  PLAIT_OMP Word name(Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i, Word j, Word k, Word l, Word m, Word n) { \
+    if (member()) refuse(#name);                                                                                                        \
+    static Any* const real = libgomp<Any>(#name);                                                                                       \
+    return real(a, b, c, d, e, f, g, h, i, j, k, l, m, n);                                                                              \
+  }
+PLAIT_REFUSED(GOMP_doacross_post)
+PLAIT_REFUSED(GOMP_doacross_wait)
+PLAIT_REFUSED(GOMP_doacross_ull_post)
+PLAIT_REFUSED(GOMP_doacross_ull_wait)
+PLAIT_REFUSED(GOMP_loop_doacross_static_start)
+PLAIT_REFUSED(GOMP_loop_doacross_dynamic_start)
+PLAIT_REFUSED(GOMP_loop_doacross_guided_start)
+PLAIT_REFUSED(GOMP_loop_doacross_runtime_start)
+PLAIT_REFUSED(GOMP_loop_doacross_start)
+PLAIT_REFUSED(GOMP_loop_ull_doacross_static_start)
+PLAIT_REFUSED(GOMP_loop_ull_doacross_dynamic_start)
+PLAIT_REFUSED(GOMP_loop_ull_doacross_guided_start)
+PLAIT_REFUSED(GOMP_loop_ull_doacross_runtime_start)
+PLAIT_REFUSED(GOMP_loop_ull_doacross_start)
+PLAIT_REFUSED(GOMP_loop_start)
+PLAIT_REFUSED(GOMP_loop_ordered_start)
+PLAIT_REFUSED(GOMP_loop_ull_start)
+PLAIT_REFUSED(GOMP_loop_ull_ordered_start)
+PLAIT_REFUSED(GOMP_sections2_start)
+PLAIT_REFUSED(GOMP_scope_start)
+PLAIT_REFUSED(GOMP_task_reduction_remap)
+PLAIT_REFUSED(GOMP_taskgroup_reduction_register)
+PLAIT_REFUSED(GOMP_taskgroup_reduction_unregister)
+PLAIT_REFUSED(GOMP_workshare_task_reduction_unregister)
+PLAIT_REFUSED(GOMP_target)
+PLAIT_REFUSED(GOMP_target_ext)
+PLAIT_REFUSED(GOMP_teams)
+PLAIT_REFUSED(GOMP_teams4)
+// gcc 4.8 and before called these.
+PLAIT_REFUSED(GOMP_parallel_start)
+PLAIT_REFUSED(GOMP_parallel_loop_static_start)
+PLAIT_REFUSED(GOMP_parallel_loop_dynamic_start)
+PLAIT_REFUSED(GOMP_parallel_loop_guided_start)
+PLAIT_REFUSED(GOMP_parallel_loop_runtime_start)
+PLAIT_REFUSED(GOMP_parallel_sections_start)
+
+/// Reductions of tasks, over all threads of a region.
+PLAIT_OMP unsigned GOMP_parallel_reductions(void (*function)(void*), void* data, unsigned threads, unsigned flags) {
+  if (job().processes > 1) refuse("GOMP_parallel_reductions (reductions of tasks)");
+  return PLAIT_LIBGOMP(GOMP_parallel_reductions)(function, data, threads, flags);
+}
+
+PLAIT_OMP bool GOMP_cancel(int which, bool wanted) {
+  if (!member()) return PLAIT_LIBGOMP(GOMP_cancel)(which, wanted);
+  if (wanted && omp_get_cancellation()) refuse("GOMP_cancel (with OMP_CANCELLATION=true)");
+  return false;
+}
+PLAIT_OMP bool GOMP_cancellation_point(int which) { return member() ? false : PLAIT_LIBGOMP(GOMP_cancellation_point)(which); }

@@ -1,0 +1,127 @@
+// Tasks of a shared team run at once, by the thread that creates them, which OpenMP allows of every task: what a task depends on was
+// created before it, and has ended. In teams of libgomp's tasks are libgomp's.
+#include <cstring>
+#include <vector>
+
+#include "cluster/omp/team.hpp"
+
+using namespace plait::cluster;
+using namespace plait::cluster::omp;
+using plait::fatal;
+
+namespace {
+
+using Function = void (*)(void*);
+using Copy = void (*)(void*, void*);
+using Ull = unsigned long long;
+
+// Bits of a task's flags.
+constexpr unsigned kFinal = 1U << 1;
+constexpr unsigned kDetach = 1U << 6;
+constexpr unsigned kUp = 1U << 8;
+constexpr unsigned kGrainsize = 1U << 9;
+constexpr unsigned kReduction = 1U << 12;
+
+/// A task's own copy of its data.
+class Arguments {
+ public:
+  Arguments(void* data, Copy copy, long bytes, long alignment) : memory_(static_cast<std::size_t>(bytes + alignment)) {
+    const auto at = reinterpret_cast<std::uintptr_t>(memory_.data());
+    const auto step = static_cast<std::uintptr_t>(alignment > 0 ? alignment : 1);
+    data_ = reinterpret_cast<void*>((at + step - 1) / step * step);
+    if (copy) {
+      copy(data_, data);
+    } else {
+      std::memcpy(data_, data, static_cast<std::size_t>(bytes));
+    }
+  }
+  [[nodiscard]] void* get() const noexcept { return data_; }
+
+ private:
+  std::vector<char> memory_;
+  void* data_;
+};
+
+class Final {
+ public:
+  Final(Member& member, bool is) noexcept : member_(member), is_(is || member.final > 0) { member_.final += is_; }
+  ~Final() { member_.final -= is_; }
+  Final(const Final&) = delete;
+  Final& operator=(const Final&) = delete;
+
+ private:
+  Member& member_;
+  bool is_;
+};
+
+template <class T>
+void run_taskloop(Member& m, Function function, void* data, Copy copy, long bytes, long alignment, unsigned flags, unsigned long tasks,
+                  T start, T end, T step) {
+  if (flags & kReduction) fatal("OpenMP over several nodes: reductions of a taskloop are not carried: use a parallel loop");
+  const bool up = (flags & kUp) != 0;
+  if (up ? start >= end : start <= end) return;
+  const auto distance = up ? static_cast<Ull>(end) - static_cast<Ull>(start) : static_cast<Ull>(start) - static_cast<Ull>(end);
+  const auto each = up ? static_cast<Ull>(step) : Ull{0} - static_cast<Ull>(step);
+  const Ull count = (distance - 1) / each + 1;
+  Ull n = 1;
+  if (tasks > 0) n = (flags & kGrainsize) ? count / tasks : static_cast<Ull>(tasks);
+  n = n == 0 ? 1 : n > count ? count : n;
+  const Final final(m, (flags & kFinal) != 0);
+  for (Ull i = 0, at = 0; i < n; ++i) {
+    const Ull here = count / n + (i < count % n ? 1 : 0);
+    const Arguments arguments(data, copy, bytes, alignment);
+    auto* const bounds = static_cast<T*>(arguments.get());
+    bounds[0] = static_cast<T>(static_cast<Ull>(start) + at * static_cast<Ull>(step));
+    at += here;
+    bounds[1] = at == count ? end : static_cast<T>(static_cast<Ull>(start) + at * static_cast<Ull>(step));
+    function(arguments.get());
+  }
+}
+
+}  // namespace
+
+PLAIT_OMP void GOMP_task(Function function, void* data, Copy copy, long bytes, long alignment, bool condition, unsigned flags,
+                         void** depend, int priority, void* detach) {
+  Member* const m = member();
+  if (!m) {
+    PLAIT_LIBGOMP(GOMP_task)(function, data, copy, bytes, alignment, condition, flags, depend, priority, detach);
+    return;
+  }
+  if (flags & kDetach) fatal("OpenMP over several nodes: detached tasks are not carried");
+  const Final final(*m, (flags & kFinal) != 0);
+  if (copy) {
+    function(Arguments(data, copy, bytes, alignment).get());
+  } else {
+    function(data);
+  }
+}
+
+PLAIT_OMP void GOMP_taskloop(Function function, void* data, Copy copy, long bytes, long alignment, unsigned flags, unsigned long tasks,
+                             int priority, long start, long end, long step) {
+  if (Member* const m = member()) {
+    run_taskloop(*m, function, data, copy, bytes, alignment, flags, tasks, start, end, step);
+  } else {
+    PLAIT_LIBGOMP(GOMP_taskloop)(function, data, copy, bytes, alignment, flags, tasks, priority, start, end, step);
+  }
+}
+PLAIT_OMP void GOMP_taskloop_ull(Function function, void* data, Copy copy, long bytes, long alignment, unsigned flags, unsigned long tasks,
+                                 int priority, Ull start, Ull end, Ull step) {
+  if (Member* const m = member()) {
+    run_taskloop(*m, function, data, copy, bytes, alignment, flags, tasks, start, end, step);
+  } else {
+    PLAIT_LIBGOMP(GOMP_taskloop_ull)(function, data, copy, bytes, alignment, flags, tasks, priority, start, end, step);
+  }
+}
+
+// All tasks have ended.
+#define PLAIT_NOTHING(name)               \
+  PLAIT_OMP void name() {                 \
+    if (!member()) PLAIT_LIBGOMP(name)(); \
+  }
+PLAIT_NOTHING(GOMP_taskwait)
+PLAIT_NOTHING(GOMP_taskyield)
+PLAIT_NOTHING(GOMP_taskgroup_start)
+PLAIT_NOTHING(GOMP_taskgroup_end)
+PLAIT_OMP void GOMP_taskwait_depend(void** depend) {
+  if (!member()) PLAIT_LIBGOMP(GOMP_taskwait_depend)(depend);
+}

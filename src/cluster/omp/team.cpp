@@ -1,0 +1,171 @@
+#include "cluster/omp/team.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <span>
+#include <thread>
+
+#include "cluster/omp/atomic.hpp"
+#include "cluster/omp/loops.hpp"
+
+PLAIT_OMP int omp_get_max_threads();
+PLAIT_OMP void omp_set_max_active_levels(int levels);
+PLAIT_OMP int omp_get_max_active_levels();
+PLAIT_OMP void omp_get_schedule(int* kind, int* chunk);
+
+namespace plait::cluster::omp {
+
+thread_local Member* this_member = nullptr;
+
+namespace {
+
+/// Looks and yields before a thread sleeps. Threads may outnumber cores, so that few looks are worth while.
+constexpr int kLooks = 200;
+constexpr int kYields = 50;
+
+/// Waits until a counter has another value than this.
+void wait_beyond(const std::atomic<std::uint32_t>& counter, std::uint32_t value) {
+  for (int i = 0; i < kLooks; ++i) {
+    if (counter.load(std::memory_order_acquire) != value) return;
+  }
+  for (int i = 0; i < kYields; ++i) {
+    if (counter.load(std::memory_order_acquire) != value) return;
+    sched_yield();
+  }
+  while (counter.load(std::memory_order_acquire) == value) counter.wait(value, std::memory_order_acquire);
+}
+
+/// The threads of this process meet; the last to come does what is to be done once.
+class Meeting {
+ public:
+  template <class Once>
+  void meet(int threads, Once once) {
+    // acquire: so that it is read before this thread counts, and does not change until it has.
+    const std::uint32_t round = round_.load(std::memory_order_acquire);
+    // acq_rel: what all have done before is seen by the last, which passes it on by the round.
+    if (come_.fetch_add(1, std::memory_order_acq_rel) + 1 == threads) {
+      come_.store(0, std::memory_order_relaxed);
+      once();
+      round_.fetch_add(1, std::memory_order_release);
+      round_.notify_all();
+    } else {
+      wait_beyond(round_, round);
+    }
+  }
+
+ private:
+  std::atomic<int> come_{0};
+  alignas(64) std::atomic<std::uint32_t> round_{0};
+};
+
+/// Never destroyed: threads wait in it when the process ends.
+struct Pool {
+  std::atomic<std::uint32_t> begun{0};  ///< regions
+  Region region;
+  Meeting team, end;
+  int threads = 1;  ///< that there are, with the one that leads
+};
+Pool& pool() {
+  static Pool& made = *new Pool;
+  return made;
+}
+
+int threads_wanted = 0;  ///< omp_set_num_threads; 0: not called
+std::uint64_t regions = 0;
+
+void run_member(const Region& region, int local) {
+  Member me;
+  me.region = &region;
+  me.number = job().process * region.per_process + local;
+  this_member = &me;
+  if (omp_get_max_active_levels() != region.most_levels) PLAIT_LIBGOMP(omp_set_max_active_levels)(region.most_levels);
+  if (region.has_loop) begin_loop(me, region.loop);
+  region.function(region.data);
+  this_member = nullptr;
+}
+
+void serve(int local, std::uint32_t seen) {
+  Pool& p = pool();
+  for (;;) {
+    wait_beyond(p.begun, seen);
+    ++seen;
+    if (local < p.region.per_process) run_member(p.region, local);
+    p.end.meet(p.threads, [] { barrier(); });
+  }
+}
+
+/// The part of a region that this process runs, by the thread that leads. At its end all processes have met.
+void run_here(const Region& region) {
+  Pool& p = pool();
+  for (; p.threads < region.per_process; ++p.threads) {
+    std::thread(serve, p.threads, p.begun.load(std::memory_order_relaxed)).detach();
+  }
+  p.region = region;
+  // release: the region.
+  p.begun.fetch_add(1, std::memory_order_release);
+  p.begun.notify_all();
+  run_member(p.region, 0);
+  // All threads that there are: the region must stay as it is until they have looked at it.
+  p.end.meet(p.threads, [] { barrier(); });
+}
+
+/// Main's stack is the one that is shared: no other thread of the program begins a region that all processes share.
+bool leads() noexcept { return shared(__builtin_frame_address(0)); }
+
+}  // namespace
+
+void team_barrier(Member& m) {
+  pool().team.meet(m.region->per_process, [] { barrier(); });
+}
+
+void set_usual_threads(int threads) noexcept { threads_wanted = threads > 0 ? threads : 1; }
+int all_threads() noexcept { return job().processes * job().threads; }
+int usual_threads() noexcept { return threads_wanted > 0 ? threads_wanted : all_threads(); }
+
+bool run_everywhere(Region& region, unsigned threads) {
+  const int processes = job().processes;
+  const int wanted = threads > 0 ? static_cast<int>(threads) : usual_threads();
+  if (processes == 1 || this_member || job().process != 0 || !leads() || wanted == 1 || wanted % processes != 0) return false;
+  region.number = ++regions;
+  region.per_process = wanted / processes;
+  region.most_levels = omp_get_max_active_levels();
+  int kind = 0;
+  int chunk = 0;
+  omp_get_schedule(&kind, &chunk);
+  region.runtime = schedule_of(kind);
+  region.runtime_chunk = static_cast<std::uint64_t>(std::max(chunk, 0));
+  if (region.runtime != Schedule::fixed && region.runtime_chunk == 0) region.runtime_chunk = 1;
+  if (region.has_loop && region.loop.chunk == kRuntimeChunk) {
+    region.loop.schedule = region.runtime;
+    region.loop.chunk = region.runtime_chunk;
+  }
+  static void** const copied = static_cast<void**>(allocate(sizeof(void*), alignof(void*)));
+  region.copied = copied;
+  alone.store(false, std::memory_order_relaxed);
+  fork(std::as_bytes(std::span(&region, 1)));
+  run_here(region);
+  alone.store(true, std::memory_order_relaxed);
+  return true;
+}
+
+}  // namespace plait::cluster::omp
+
+namespace plait::cluster {
+
+using namespace omp;
+
+void prepare(Job& job) {
+  job.threads = std::max(1, PLAIT_LIBGOMP(omp_get_max_threads)());
+  start_loops();
+}
+
+int run_worker() {
+  for (Region region; await_fork(std::as_writable_bytes(std::span(&region, 1)));) run_here(region);
+  return 0;
+}
+
+void end_of_program() {}
+
+}  // namespace plait::cluster

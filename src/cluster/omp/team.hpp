@@ -1,0 +1,96 @@
+// The team of a parallel region that all processes of the job share: per process equally many threads, of which the first is the one that
+// runs the program (process 0) or serves regions (the others). Everything else, a team of another size or a region within a region, is
+// libgomp's, inside its process.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <cstdint>
+#include <type_traits>
+
+#include "base/fatal.hpp"
+#include "cluster/engine.hpp"
+
+namespace plait::cluster::omp {
+
+enum class Schedule : std::uint32_t { fixed, dynamic, monotonic, guided };  // fixed: OpenMP's static
+
+/// A loop that is shared: `count` iterations from `start` in steps of `step`, in the arithmetic of the loop's own type.
+struct Loop {
+  std::uint64_t start = 0;
+  std::uint64_t end = 0;
+  std::uint64_t step = 0;
+  std::uint64_t count = 0;
+  std::uint64_t chunk = 0;  ///< 0: of fixed schedules, one block a thread
+  Schedule schedule = Schedule::fixed;
+  std::uint32_t ordered = 0;
+};
+
+/// What process 0 tells the others of a region. Code and data lie at the same addresses everywhere.
+struct Region {
+  void (*function)(void*) = nullptr;
+  void* data = nullptr;
+  std::uint64_t number = 0;
+  std::int32_t per_process = 1;  ///< threads
+  std::int32_t most_levels = 1;  ///< OpenMP's max-active-levels
+  Schedule runtime = Schedule::fixed;
+  std::uint64_t runtime_chunk = 0;
+  Loop loop;  ///< that the region begins with
+  std::uint32_t has_loop = 0;
+  void** copied = nullptr;  ///< in shared memory: what copyprivate is copied from
+};
+static_assert(std::is_trivially_copyable_v<Region>);
+
+/// A thread in a region.
+struct Member {
+  const Region* region = nullptr;
+  int number = 0;           ///< in the team
+  int inner = 0;            ///< regions of libgomp around the code that runs
+  std::uint64_t share = 0;  ///< work shares so far
+  Loop loop;                ///< the one it is in
+  std::uint64_t key = 0;
+  std::uint64_t turn = 0;  ///< fixed schedules: chunks taken
+  std::uint64_t low = 0;   ///< the iterations that it works on
+  std::uint64_t high = 0;
+  bool has_turn = false;  ///< of an ordered loop
+  int final = 0;          ///< final tasks around
+};
+
+extern thread_local Member* this_member;
+
+/// The thread's place in the shared team; null outside, and within inner regions.
+inline Member* member() noexcept {
+  Member* const m = this_member;
+  return m && m->inner == 0 ? m : nullptr;
+}
+[[nodiscard]] inline int team_size(const Member& m) noexcept { return m.region->per_process * job().processes; }
+
+/// All threads of the team.
+void team_barrier(Member& member);
+/// Runs a region on all processes, if a team of `threads` (0: as many as usual) can be shared and this thread may begin one.
+bool run_everywhere(Region& region, unsigned threads);
+/// As omp_set_num_threads and omp_get_max_threads have it.
+void set_usual_threads(int threads) noexcept;
+int usual_threads() noexcept;
+int all_threads() noexcept;
+
+// The run time's own locks; those of the program are addresses, and atomic.cpp has numbers from 0xA << 60 on.
+inline constexpr LockId kCriticalLock = LockId{0xC} << 60;
+inline constexpr LockId kAtomicLock = kCriticalLock + 1;
+inline constexpr LockId kOrderedLock = kCriticalLock + 2;
+
+/// libgomp's function of this name, which ours stands before.
+template <class Function>
+Function* libgomp(const char* name) {
+  void* const found = dlsym(RTLD_NEXT, name);
+  if (!found) fatal("OpenMP over several nodes: libgomp has no %s", name);
+  return reinterpret_cast<Function*>(found);
+}
+#define PLAIT_LIBGOMP(name)                                                        \
+  ([] {                                                                            \
+    static auto* const real = plait::cluster::omp::libgomp<decltype(name)>(#name); \
+    return real;                                                                   \
+  }())
+#define PLAIT_OMP extern "C" [[gnu::visibility("default")]]
+
+}  // namespace plait::cluster::omp

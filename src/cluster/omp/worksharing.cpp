@@ -1,0 +1,284 @@
+// What gcc calls for parallel regions, loops, sections, single and barriers (libgomp's interface). A call from outside of a shared team
+// goes to libgomp.
+#include "cluster/omp/loops.hpp"
+#include "cluster/omp/team.hpp"
+
+using namespace plait::cluster;
+using namespace plait::cluster::omp;
+
+namespace {
+
+using Function = void (*)(void*);
+using Ull = unsigned long long;
+
+/// Around what libgomp runs for a thread of a shared team.
+class Inner {
+ public:
+  explicit Inner(Member* member) noexcept : member_(member) {
+    if (member_) ++member_->inner;
+  }
+  ~Inner() {
+    if (member_) --member_->inner;
+  }
+  Inner(const Inner&) = delete;
+  Inner& operator=(const Inner&) = delete;
+  /// Regions within regions have one thread, unless the program allows more levels.
+  [[nodiscard]] unsigned threads(unsigned wanted) const noexcept { return member_ && member_->region->most_levels <= 1 ? 1 : wanted; }
+
+ private:
+  Member* member_;
+};
+
+/// Threads of a team that is libgomp's: as many as usual where nothing is said.
+unsigned said(unsigned threads) noexcept {
+  return threads > 0 || this_member || job().processes == 1 ? threads : static_cast<unsigned>(usual_threads());
+}
+
+template <class T>
+std::uint64_t iterations(T start, T end, T step, bool up) noexcept {
+  if (up ? start >= end : start <= end) return 0;
+  const auto distance = up ? static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(start)
+                           : static_cast<std::uint64_t>(start) - static_cast<std::uint64_t>(end);
+  const auto each = up ? static_cast<std::uint64_t>(step) : std::uint64_t{0} - static_cast<std::uint64_t>(step);
+  return (distance - 1) / each + 1;
+}
+
+template <class T>
+Loop loop_of(T start, T end, T step, bool up, std::uint64_t chunk, Schedule schedule, bool ordered) noexcept {
+  return {static_cast<std::uint64_t>(start),
+          static_cast<std::uint64_t>(end),
+          static_cast<std::uint64_t>(step),
+          iterations(start, end, step, up),
+          chunk,
+          schedule,
+          ordered};
+}
+
+template <class T>
+bool next(Member& m, T* low, T* high) {
+  if (!next_chunk(m)) return false;
+  // In the loop's own arithmetic, which goes around.
+  *low = static_cast<T>(m.loop.start + m.low * m.loop.step);
+  *high = static_cast<T>(m.high == m.loop.count ? m.loop.end : m.loop.start + m.high * m.loop.step);
+  return true;
+}
+
+void barrier_of(Member& m) { team_barrier(m); }
+
+}  // namespace
+
+// ---- regions
+
+PLAIT_OMP void GOMP_parallel(Function function, void* data, unsigned threads, unsigned flags) {
+  Region region;
+  region.function = function;
+  region.data = data;
+  if (run_everywhere(region, threads)) return;
+  const Inner inner(this_member);
+  PLAIT_LIBGOMP(GOMP_parallel)(function, data, inner.threads(said(threads)), flags);
+}
+
+PLAIT_OMP void GOMP_parallel_sections(Function function, void* data, unsigned threads, unsigned count, unsigned flags) {
+  Region region;
+  region.function = function;
+  region.data = data;
+  region.has_loop = 1;
+  region.loop = {1, count + std::uint64_t{1}, 1, count, 1, Schedule::dynamic, 0};
+  if (run_everywhere(region, threads)) return;
+  const Inner inner(this_member);
+  PLAIT_LIBGOMP(GOMP_parallel_sections)(function, data, inner.threads(said(threads)), count, flags);
+}
+
+#define PLAIT_PARALLEL_LOOP(name, schedule)                                                                                              \
+  PLAIT_OMP void GOMP_parallel_loop_##name(Function function, void* data, unsigned threads, long start, long end, long step, long chunk, \
+                                           unsigned flags) {                                                                             \
+    Region region;                                                                                                                       \
+    region.function = function;                                                                                                          \
+    region.data = data;                                                                                                                  \
+    region.has_loop = 1;                                                                                                                 \
+    region.loop = loop_of(start, end, step, step > 0, static_cast<std::uint64_t>(chunk), schedule, false);                               \
+    if (run_everywhere(region, threads)) return;                                                                                         \
+    const Inner inner(this_member);                                                                                                      \
+    PLAIT_LIBGOMP(GOMP_parallel_loop_##name)(function, data, inner.threads(said(threads)), start, end, step, chunk, flags);              \
+  }
+PLAIT_PARALLEL_LOOP(static, Schedule::fixed)
+PLAIT_PARALLEL_LOOP(dynamic, Schedule::monotonic)
+PLAIT_PARALLEL_LOOP(guided, Schedule::monotonic)
+PLAIT_PARALLEL_LOOP(nonmonotonic_dynamic, Schedule::dynamic)
+PLAIT_PARALLEL_LOOP(nonmonotonic_guided, Schedule::guided)
+
+#define PLAIT_PARALLEL_RUNTIME(name)                                                                                         \
+  PLAIT_OMP void GOMP_parallel_loop_##name(Function function, void* data, unsigned threads, long start, long end, long step, \
+                                           unsigned flags) {                                                                 \
+    Region region;                                                                                                           \
+    region.function = function;                                                                                              \
+    region.data = data;                                                                                                      \
+    region.has_loop = 1;                                                                                                     \
+    region.loop = loop_of(start, end, step, step > 0, kRuntimeChunk, Schedule::fixed, false);                                \
+    if (run_everywhere(region, threads)) return;                                                                             \
+    const Inner inner(this_member);                                                                                          \
+    PLAIT_LIBGOMP(GOMP_parallel_loop_##name)(function, data, inner.threads(said(threads)), start, end, step, flags);         \
+  }
+PLAIT_PARALLEL_RUNTIME(runtime)
+PLAIT_PARALLEL_RUNTIME(nonmonotonic_runtime)
+PLAIT_PARALLEL_RUNTIME(maybe_nonmonotonic_runtime)
+
+// ---- loops
+
+#define PLAIT_LOOP(name, base, schedule, ordered)                                                                      \
+  PLAIT_OMP bool GOMP_loop_##name##_start(long start, long end, long step, long chunk, long* low, long* high) {        \
+    Member* const m = member();                                                                                        \
+    if (!m) return PLAIT_LIBGOMP(GOMP_loop_##name##_start)(start, end, step, chunk, low, high);                        \
+    begin_loop(*m, loop_of(start, end, step, step > 0, static_cast<std::uint64_t>(chunk), schedule, ordered));         \
+    return next(*m, low, high);                                                                                        \
+  }                                                                                                                    \
+  PLAIT_OMP bool GOMP_loop_##name##_next(long* low, long* high) {                                                      \
+    Member* const m = member();                                                                                        \
+    return m ? next(*m, low, high) : PLAIT_LIBGOMP(GOMP_loop_##name##_next)(low, high);                                \
+  }                                                                                                                    \
+  PLAIT_OMP bool GOMP_loop_ull_##name##_start(bool up, Ull start, Ull end, Ull step, Ull chunk, Ull* low, Ull* high) { \
+    Member* const m = member();                                                                                        \
+    if (!m) return PLAIT_LIBGOMP(GOMP_loop_ull_##name##_start)(up, start, end, step, chunk, low, high);                \
+    begin_loop(*m, loop_of(start, end, step, up, chunk, schedule, ordered));                                           \
+    return next(*m, low, high);                                                                                        \
+  }                                                                                                                    \
+  PLAIT_OMP bool GOMP_loop_ull_##name##_next(Ull* low, Ull* high) {                                                    \
+    Member* const m = member();                                                                                        \
+    return m ? next(*m, low, high) : PLAIT_LIBGOMP(GOMP_loop_ull_##name##_next)(low, high);                            \
+  }
+PLAIT_LOOP(static, static, Schedule::fixed, false)
+PLAIT_LOOP(dynamic, dynamic, Schedule::monotonic, false)
+PLAIT_LOOP(guided, guided, Schedule::monotonic, false)
+PLAIT_LOOP(nonmonotonic_dynamic, dynamic, Schedule::dynamic, false)
+PLAIT_LOOP(nonmonotonic_guided, guided, Schedule::guided, false)
+PLAIT_LOOP(ordered_static, static, Schedule::fixed, true)
+PLAIT_LOOP(ordered_dynamic, dynamic, Schedule::monotonic, true)
+PLAIT_LOOP(ordered_guided, guided, Schedule::monotonic, true)
+
+#define PLAIT_RUNTIME_LOOP(name, ordered)                                                                   \
+  PLAIT_OMP bool GOMP_loop_##name##_start(long start, long end, long step, long* low, long* high) {         \
+    Member* const m = member();                                                                             \
+    if (!m) return PLAIT_LIBGOMP(GOMP_loop_##name##_start)(start, end, step, low, high);                    \
+    begin_loop(*m, loop_of(start, end, step, step > 0, kRuntimeChunk, Schedule::fixed, ordered));           \
+    return next(*m, low, high);                                                                             \
+  }                                                                                                         \
+  PLAIT_OMP bool GOMP_loop_##name##_next(long* low, long* high) {                                           \
+    Member* const m = member();                                                                             \
+    return m ? next(*m, low, high) : PLAIT_LIBGOMP(GOMP_loop_##name##_next)(low, high);                     \
+  }                                                                                                         \
+  PLAIT_OMP bool GOMP_loop_ull_##name##_start(bool up, Ull start, Ull end, Ull step, Ull* low, Ull* high) { \
+    Member* const m = member();                                                                             \
+    if (!m) return PLAIT_LIBGOMP(GOMP_loop_ull_##name##_start)(up, start, end, step, low, high);            \
+    begin_loop(*m, loop_of(start, end, step, up, kRuntimeChunk, Schedule::fixed, ordered));                 \
+    return next(*m, low, high);                                                                             \
+  }                                                                                                         \
+  PLAIT_OMP bool GOMP_loop_ull_##name##_next(Ull* low, Ull* high) {                                         \
+    Member* const m = member();                                                                             \
+    return m ? next(*m, low, high) : PLAIT_LIBGOMP(GOMP_loop_ull_##name##_next)(low, high);                 \
+  }
+PLAIT_RUNTIME_LOOP(runtime, false)
+PLAIT_RUNTIME_LOOP(nonmonotonic_runtime, false)
+PLAIT_RUNTIME_LOOP(maybe_nonmonotonic_runtime, false)
+PLAIT_RUNTIME_LOOP(ordered_runtime, true)
+
+PLAIT_OMP void GOMP_loop_end() {
+  if (Member* const m = member()) {
+    barrier_of(*m);
+  } else {
+    PLAIT_LIBGOMP(GOMP_loop_end)();
+  }
+}
+PLAIT_OMP void GOMP_loop_end_nowait() {
+  if (!member()) PLAIT_LIBGOMP(GOMP_loop_end_nowait)();
+}
+/// Cancellation is off, unless the program's environment asks for it, which is refused: see refused.cpp.
+PLAIT_OMP bool GOMP_loop_end_cancel() {
+  Member* const m = member();
+  if (!m) return PLAIT_LIBGOMP(GOMP_loop_end_cancel)();
+  barrier_of(*m);
+  return false;
+}
+
+PLAIT_OMP void GOMP_ordered_start() {
+  Member* const m = member();
+  if (!m) {
+    PLAIT_LIBGOMP(GOMP_ordered_start)();
+    return;
+  }
+  await_turn(*m);
+  lock(kOrderedLock);
+}
+PLAIT_OMP void GOMP_ordered_end() {
+  if (member()) {
+    unlock(kOrderedLock);
+  } else {
+    PLAIT_LIBGOMP(GOMP_ordered_end)();
+  }
+}
+
+// ---- sections and single
+
+PLAIT_OMP unsigned GOMP_sections_next() {
+  Member* const m = member();
+  if (!m) return PLAIT_LIBGOMP(GOMP_sections_next)();
+  return next_chunk(*m) ? static_cast<unsigned>(m->low + 1) : 0;
+}
+PLAIT_OMP unsigned GOMP_sections_start(unsigned count) {
+  Member* const m = member();
+  if (!m) return PLAIT_LIBGOMP(GOMP_sections_start)(count);
+  begin_loop(*m, {1, count + std::uint64_t{1}, 1, count, 1, Schedule::dynamic, 0});
+  return GOMP_sections_next();
+}
+PLAIT_OMP void GOMP_sections_end() {
+  if (Member* const m = member()) {
+    barrier_of(*m);
+  } else {
+    PLAIT_LIBGOMP(GOMP_sections_end)();
+  }
+}
+PLAIT_OMP void GOMP_sections_end_nowait() {
+  if (!member()) PLAIT_LIBGOMP(GOMP_sections_end_nowait)();
+}
+PLAIT_OMP bool GOMP_sections_end_cancel() {
+  Member* const m = member();
+  if (!m) return PLAIT_LIBGOMP(GOMP_sections_end_cancel)();
+  barrier_of(*m);
+  return false;
+}
+
+/// The first thread does it: that needs no message, and what it allocates is where serial parts will use it.
+PLAIT_OMP bool GOMP_single_start() {
+  Member* const m = member();
+  return m ? m->number == 0 : PLAIT_LIBGOMP(GOMP_single_start)();
+}
+PLAIT_OMP void* GOMP_single_copy_start() {
+  Member* const m = member();
+  if (!m) return PLAIT_LIBGOMP(GOMP_single_copy_start)();
+  if (m->number == 0) return nullptr;
+  barrier_of(*m);
+  return *m->region->copied;
+}
+PLAIT_OMP void GOMP_single_copy_end(void* data) {
+  Member* const m = member();
+  if (!m) {
+    PLAIT_LIBGOMP(GOMP_single_copy_end)(data);
+    return;
+  }
+  // It lies on main's stack, as this is the first thread.
+  *m->region->copied = data;
+  barrier_of(*m);
+}
+
+PLAIT_OMP void GOMP_barrier() {
+  if (Member* const m = member()) {
+    barrier_of(*m);
+  } else {
+    PLAIT_LIBGOMP(GOMP_barrier)();
+  }
+}
+PLAIT_OMP bool GOMP_barrier_cancel() {
+  Member* const m = member();
+  if (!m) return PLAIT_LIBGOMP(GOMP_barrier_cancel)();
+  barrier_of(*m);
+  return false;
+}
