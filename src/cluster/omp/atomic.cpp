@@ -219,7 +219,9 @@ PLAIT_CALL(bool, compare_exchange_16, "__atomic_compare_exchange_16",
 
 PLAIT_CALL(int, guard_acquire, "__cxa_guard_acquire", (std::uint64_t* guard)) {
   if (!carried(guard)) {
-    static auto* const real = next_one<int(std::uint64_t*)>("__cxa_guard_acquire");
+    // Not initialized by a call: that would come here again.
+    static int (*real)(std::uint64_t*) = nullptr;
+    if (!real) real = next_one<int(std::uint64_t*)>("__cxa_guard_acquire");
     return real(guard);
   }
   lock(kGuardLocks | reinterpret_cast<std::uintptr_t>(guard));
