@@ -14,6 +14,7 @@ namespace plait::settings {
 /// In the order of the table.
 enum class Id : unsigned char {
   channels,
+  cluster_memory,
   communicators,
   report,
   thread_level,

@@ -79,6 +79,8 @@ std::uint64_t count_of(Event event) noexcept;
 /// For tests: is called for each, under the engine's lock. `other`: a process, or -1; `from`, `to`: intervals.
 using Trace = void (*)(Event event, std::uint32_t page, int other, std::uint32_t from, std::uint32_t to);
 void trace_events(Trace trace);
+/// For tests: whether changes go along with barriers. They do at the beginning.
+void allow_pushes(bool allowed);
 
 // --- What the engine calls; the run time defines them.
 

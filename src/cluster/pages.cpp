@@ -26,6 +26,7 @@ constexpr std::size_t kTableEntries = std::size_t{kRangePages} + (std::size_t{4}
 /// The most that a page's patience grows to: each time that a twin was given up too early it doubles.
 constexpr std::uint16_t kMostPatience = 16384;
 
+bool pushes_allowed = true;
 Page** table = nullptr;
 std::vector<Page*> all;
 /// Twinned in the interval that is open.
@@ -70,6 +71,7 @@ const Diff* add_diff(Page& page, const std::byte* now, bool also_empty = false) 
 
 std::uint64_t count_of(Event event) noexcept { return event_counts[static_cast<std::size_t>(event)]; }
 void trace_events(Trace wanted) { trace = wanted; }
+void allow_pushes(bool allowed) { pushes_allowed = allowed; }
 
 void make_pages() {
   void* const got =
@@ -188,7 +190,7 @@ void close_interval(bool quiet) {
   if (interval.pages.empty()) return;
   for (const PageId id : interval.pages) {
     Page& page = *table[id];
-    page.pushed |= page.asked & page.asked_before;
+    if (pushes_allowed) page.pushed |= page.asked & page.asked_before;
     page.asked_before = page.asked;
     page.asked = 0;
     page.pending[the_job.process] = page.applied[the_job.process] = next;

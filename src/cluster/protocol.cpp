@@ -1,12 +1,12 @@
 #include "cluster/protocol.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <map>
 
 #include "base/fatal.hpp"
+#include "base/settings.hpp"
 #include "cluster/diff.hpp"
 #include "cluster/heap.hpp"
 #include "cluster/job.hpp"
@@ -394,7 +394,7 @@ void start_protocol() {
   on(Kind::fetch, on_fetch);
   on(Kind::pages, on_pages);
   for (const Kind kind : {Kind::barrier, Kind::fork, Kind::end, Kind::meet}) on(kind, on_arrival);
-  if (const char* const megabytes = std::getenv("PLAIT_CLUSTER_MEMORY")) most_bytes = std::strtoull(megabytes, nullptr, 10) << 20;
+  if (const auto megabytes = settings::number(settings::Id::cluster_memory)) most_bytes = static_cast<std::size_t>(*megabytes) << 20;
 }
 
 bool access(PageId id, bool write) {

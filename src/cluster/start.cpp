@@ -16,6 +16,7 @@
 
 #include "base/event_count.hpp"
 #include "base/fatal.hpp"
+#include "base/settings.hpp"
 #include "cluster/carrier.hpp"
 #include "cluster/ends.hpp"
 #include "cluster/faults.hpp"
@@ -32,7 +33,6 @@ namespace {
 
 constexpr std::size_t kLeastStack = std::size_t{64} << 20;
 constexpr std::size_t kMostStack = std::size_t{1} << 30;
-constexpr const char* kFixed = "PLAIT_CLUSTER_FIXED";
 
 using Main = int (*)(int, char**, char**);
 struct Arguments {
@@ -43,16 +43,16 @@ struct Arguments {
 };
 
 bool launched() {
-  constexpr const char* kSigns[] = {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "MPI_LOCALRANKID", "PMI_ID", "SLURM_PROCID"};
-  return std::any_of(std::begin(kSigns), std::end(kSigns), [](const char* name) { return std::getenv(name) != nullptr; });
+  using settings::Id;
+  constexpr Id kSigns[] = {Id::pmi_rank, Id::pmix_rank, Id::openmpi_rank, Id::slurm_rank};
+  return std::any_of(std::begin(kSigns), std::end(kSigns), [](Id id) { return !settings::text(id).empty(); });
 }
 
 /// Starts the program anew without randomized addresses, where the system allows that.
 void fix_addresses(char** argv) {
   const int before = personality(0xFFFFFFFF);
-  if (before < 0 || (before & ADDR_NO_RANDOMIZE) || std::getenv(kFixed)) return;
+  if (before < 0 || (before & ADDR_NO_RANDOMIZE)) return;
   if (personality(static_cast<unsigned long>(before) | ADDR_NO_RANDOMIZE) < 0) return;
-  setenv(kFixed, "1", 1);
   execv("/proc/self/exe", argv);
 }
 
@@ -77,6 +77,16 @@ void check_addresses() {
 /// The worker has served all regions.
 bool served = false;
 
+void report() {
+  if (!settings::flag(settings::Id::report)) return;
+  const auto count = [](Event event) { return static_cast<unsigned long long>(count_of(event)); };
+  std::fprintf(stderr,
+               "plait: process %d: %llu read faults, %llu write faults, %llu copies of pages, %llu notices, %llu changes made, %llu asked for, "
+               "%llu sent along with barriers, %llu pages given up\n",
+               the_job.process, count(Event::read_fault), count(Event::write_fault), count(Event::twin), count(Event::notice),
+               count(Event::diff), count(Event::ask), count(Event::push), count(Event::repossess));
+}
+
 /// The first that exit() calls: the MPI's own handlers come after.
 void end_of_job() {
   if (the_job.process == 0) {
@@ -88,6 +98,7 @@ void end_of_job() {
   } else if (!served) {
     end_job(1);  // exit() was called in a parallel region
   }
+  report();
   end_carrier();
 }
 

@@ -24,6 +24,7 @@ MAY_USE = {
     "partitioned": BELOW_FEATURES,
     "gaspi": BELOW_FEATURES,
     "shan": BELOW_FEATURES,
+    "cluster": {"base"},
     "mpi": BELOW_FEATURES | {"collective", "grequest", "stream", "threadcomm", "ordinary", "partitioned", "gaspi", "shan"},
 }
 # Compiled and tested without any MPI: files of these rooms that may include mpi.h.
