@@ -1,0 +1,81 @@
+// Who is in a team: if, num_threads, nested regions, serial parts, and what omp_* say there.
+#include "check.h"
+
+int main(void) {
+  const int threads = omp_get_max_threads();
+  CHECK(omp_get_num_threads() == 1 && omp_get_thread_num() == 0 && !omp_in_parallel() && omp_get_level() == 0);
+
+  int numbers[1024] = {0}, wrong = 0;
+#pragma omp parallel reduction(+ : wrong)
+  {
+    numbers[omp_get_thread_num()] += 1;
+    wrong += omp_get_num_threads() != threads;
+    wrong += omp_get_level() != 1;
+    wrong += omp_get_team_size(1) != threads;
+    wrong += omp_get_team_size(0) != 1;
+    wrong += omp_get_ancestor_thread_num(1) != omp_get_thread_num();
+    wrong += omp_get_ancestor_thread_num(0) != 0;
+    wrong += omp_in_parallel() != (threads > 1);
+  }
+  CHECK(wrong == 0);
+  for (int i = 0; i < threads; ++i) CHECK(numbers[i] == 1);
+
+  int alone = 0;
+#pragma omp parallel if (0) reduction(+ : alone)
+  alone += omp_get_num_threads();
+  CHECK(alone == 1);
+#pragma omp parallel num_threads(1) reduction(+ : alone)
+  alone += omp_get_num_threads();
+  CHECK(alone == 2);
+
+  for (int n = 1; n <= threads; ++n) {
+    int members = 0, all = 0;
+#pragma omp parallel num_threads(n) reduction(+ : members, all)
+    {
+      members += 1;
+      all += omp_get_num_threads();
+    }
+    CHECK(members >= 1 && members <= n && all == members * members);
+  }
+  omp_set_num_threads(threads);
+  CHECK(omp_get_max_threads() == threads);
+
+  // By default a region within a region has one thread.
+  int inner = 0, outer = 0;
+#pragma omp parallel reduction(+ : inner, outer)
+  {
+    outer += 1;
+#pragma omp parallel num_threads(2) reduction(+ : inner)
+    {
+      inner += 1;
+      for (int i = 0; i < 10; ++i) {
+#pragma omp barrier
+      }
+    }
+  }
+  CHECK(outer == threads);
+  CHECK(inner == outer);
+
+  omp_set_max_active_levels(2);
+  static int at[1024][2];
+  int levels = 0;
+  long loops = 0;
+#pragma omp parallel reduction(+ : levels, loops)
+  {
+    const int mine = omp_get_thread_num();
+#pragma omp parallel num_threads(2) reduction(+ : levels, loops)
+    {
+      levels += 1;
+#pragma omp critical
+      at[mine][omp_get_thread_num()] += 1;
+#pragma omp for schedule(dynamic)
+      for (int i = 0; i < 100; ++i) loops += i;
+#pragma omp single
+      at[mine][0] += 10;
+    }
+  }
+  CHECK(levels == 2 * threads);
+  CHECK(loops == 4950L * threads);
+  for (int i = 0; i < threads; ++i) CHECK(at[i][0] == 11 && at[i][1] == 1);
+  return end();
+}
