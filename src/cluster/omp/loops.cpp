@@ -33,6 +33,7 @@ struct Question {
   std::uint64_t chunk;
   std::int32_t per_process;
   Schedule schedule;
+  std::uint64_t leaves;  ///< 1: the process wants no more
 };
 struct Dealt {
   std::vector<Range> left;  ///< by process; of monotonic loops one for all
@@ -98,7 +99,7 @@ void on_take(int from, std::span<const std::byte> bytes, Answer answer) {
       }
     }
   }
-  const Range range = deal(d, q, from);
+  const Range range = q.leaves ? Range{} : deal(d, q, from);
   if (range.size() == 0 && ++d.ended == job().processes) dealt.erase(found);
   answer.send(std::as_bytes(std::span(&range, 1)));
 }
@@ -142,12 +143,14 @@ std::map<std::uint64_t, Share>& shares = *new std::map<std::uint64_t, Share>;
 bool take(Member& m) {
   const std::lock_guard guard(shares_lock);
   Share& share = shares[m.key];
-  if (share.range.size() == 0 && !share.ended) {
-    const Question q{m.key, m.loop.count, m.loop.chunk, m.region->per_process, m.loop.schedule};
+  // The compiler takes the last value of a private variable from the thread whose last chunk is the loop's last: it may take no other then.
+  const bool had_last = m.low < m.high && m.high == m.loop.count;
+  if (share.range.size() == 0 && !share.ended && (!had_last || share.left + 1 == m.region->per_process)) {
+    const Question q{m.key, m.loop.count, m.loop.chunk, m.region->per_process, m.loop.schedule, had_last};
     ask(kDealer, Service{kTake}, std::as_bytes(std::span(&q, 1)), std::as_writable_bytes(std::span(&share.range, 1)));
     share.ended = share.range.size() == 0;
   }
-  if (share.ended) {
+  if (share.ended || had_last) {
     if (++share.left == m.region->per_process) shares.erase(m.key);
     m.low = m.high = 0;
     return false;
