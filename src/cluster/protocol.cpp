@@ -150,7 +150,8 @@ void install(std::vector<Received>& answers) {
 
 /// A page after one that is missing, which may be asked for with it.
 bool goes_along(PageId id, const Page& first) {
-  if (home_of(id) != home_of(first.id) || watched(id) || watched(first.id) || program_view(id) != program_view(first.id) + std::size_t{id - first.id} * kPage) {
+  if (home_of(id) != home_of(first.id) || watched(id) || watched(first.id) ||
+      program_view(id) != program_view(first.id) + std::size_t{id - first.id} * kPage) {
     return false;
   }
   if (id >= kRangePages ? page_of(program_view(id)) != id : false) return false;
@@ -212,10 +213,21 @@ void fetch(Page& wanted, bool write) {
 }  // namespace
 
 void fetch_watched() {
-  while (!watched_lacking.empty()) {
-    Page* const page = watched_lacking.back();
-    watched_lacking.pop_back();
-    if (!page->busy && lacks(*page)) fetch(*page, false);
+  static int under_way = 0;  // under the engine's lock
+  for (;;) {
+    if (!watched_lacking.empty()) {
+      Page* const page = watched_lacking.back();
+      watched_lacking.pop_back();
+      if (page->busy || !lacks(*page)) continue;  // who fetches it looks again itself
+      ++under_way;
+      fetch(*page, false);
+      --under_way;
+    } else if (under_way > 0) {
+      // Another thread got the notices that this one builds on, and does not have the pages yet.
+      wait_until([] { return under_way == 0 || !watched_lacking.empty(); });
+    } else {
+      return;
+    }
   }
 }
 
@@ -231,6 +243,8 @@ struct Push {
   std::uint32_t bytes;
   std::uint64_t stamp;
 };
+
+std::vector<Interval>& own_intervals() { return intervals[static_cast<std::size_t>(the_job.process)]; }
 
 /// Own intervals before this one have been looked through for pages to push.
 std::size_t pushed_from = 0;
@@ -352,8 +366,9 @@ Received take(int from, Kind kind) {
   Received message = std::move(queue.front());
   queue.pop_front();
   if (message.head().kind != kind) {
-    fatal("OpenMP over several nodes: process %d is at a barrier where process %d is not: all threads of the team must come to the same ones",
-          kind == Kind::barrier ? the_job.process : from, kind == Kind::barrier ? from : the_job.process);
+    fatal(
+        "OpenMP over several nodes: process %d is at a barrier where process %d is not: all threads of the team must come to the same ones",
+        kind == Kind::barrier ? the_job.process : from, kind == Kind::barrier ? from : the_job.process);
   }
   return message;
 }
@@ -441,6 +456,7 @@ void barrier() {
   if (the_job.processes == 1) return;
   const Guard guard;
   const std::vector<Page*> pages = release();
+  const std::uint32_t told = closed();
   const bool full = protocol_bytes > most_bytes;
   for (int n = 0; n < the_job.processes; ++n) {
     if (n == the_job.process) continue;
@@ -456,7 +472,9 @@ void barrier() {
     anybody_full = anybody_full || messages.back().head().small;
   }
   acquire(messages);
-  for (auto& list : intervals) list.clear();
+  // A lock that was given away meanwhile has ended an interval that not all have heard of: main's stack is written to at any time.
+  for (auto& list : intervals)
+    std::erase_if(list, [&list, told](const Interval& one) { return &list != &own_intervals() || one.number <= told; });
   pushed_from = 0;
   if (anybody_full) repossess();
 }
