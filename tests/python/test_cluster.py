@@ -1,0 +1,124 @@
+"""`plait cc --cluster`: OpenMP's constructs over several processes, group by group, and what is refused. Each test says its processes."""
+
+import subprocess
+
+import pytest
+from plait import launch
+from plait.mpis import ROOT
+from programs import MPI, limits, run
+
+SOURCES = ROOT / "tests/programs/cluster/constructs"
+GROUPS = ("loops", "sync", "atomics", "order", "teams", "tasks")
+
+pytestmark = pytest.mark.skipif(
+    limits["factor"] > 1 or not (MPI.library.parent / "libplait_cluster.so").exists(), reason="libplait_cluster is not built"
+)
+
+
+def compile_(*arguments, language="cc", cluster=True):
+    line = [ROOT / "plait", "--mpi", MPI.name, language, *(["--cluster"] if cluster else []), *arguments]
+    return subprocess.run([str(word) for word in line], capture_output=True, text=True, timeout=120, check=False)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("constructs")
+
+    def build(group):
+        program = folder / group
+        if not program.exists():
+            done = compile_("-O2", "-fopenmp", SOURCES / f"{group}.c", "-o", program)
+            assert done.returncode == 0, done.stderr
+        return program
+
+    return build
+
+
+def launched(program, processes, threads=1, hosts=1):
+    """As `run`, with threads."""
+    done = launch.run(MPI, [str(program)], processes, threads, hosts, {}, 60, capture=True, show_stacks=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_constructs_on_one_process_are_libgomps(built, group):
+    """1 x 2"""
+    assert launched(built(group), 1, 2)[:2] == (0, "right\n")
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_constructs_on_several_processes(built, group):
+    """2 x 1, 2 x 2 and 4 x 1"""
+    for processes, threads in (2, 1), (2, 2), (4, 1):
+        status, said, mistakes = launched(built(group), processes, threads)
+        assert (status, said) == (0, "right\n"), f"{processes} x {threads}: {said}{mistakes}"
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_constructs_between_nodes(built, group):
+    """2 on 2 nodes"""
+    if reason := launch.why_no_nodes(MPI):
+        pytest.skip(reason)
+    assert run(built(group), processes=2, hosts=2).stdout == "right\n"
+
+
+def test_what_is_not_carried_stops_and_is_named(built, tmp_path):
+    """1 and 2: loops with dependences between iterations"""
+    assert launch.run(MPI, [str(built("order")), "doacross"], 1, 2, 1, {}, 60, capture=True).returncode == 0
+    done = launch.run(MPI, [str(built("order")), "doacross"], 2, 1, 1, {}, 60, capture=True)
+    if done.returncode == 0:
+        assert done.stdout == "right\n"
+    else:
+        assert done.returncode != launch.TIMED_OUT
+        assert "doacross" in done.stderr, done.stderr
+
+
+def test_objects_with_inline_atomics_are_refused(tmp_path):
+    """0"""
+    source = tmp_path / "part.c"
+    source.write_text("int n;\nvoid part(void) {\n#pragma omp parallel\n#pragma omp atomic\n  ++n;\n}\n")
+    main = tmp_path / "main.c"
+    main.write_text("void part(void);\nint main(void) { part(); return 0; }\n")
+    part = tmp_path / "part.o"
+    assert compile_("-fopenmp", "-c", source, "-o", part, cluster=False).returncode == 0
+    done = compile_(main, part, "-o", tmp_path / "program")
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"plait: '{part}' was not compiled with --cluster, and it uses OpenMP (GOMP_parallel)"), done.stderr
+    archive = tmp_path / "libpart.a"
+    subprocess.run(["ar", "rcs", archive, part], check=True)
+    assert f"'{archive}(part.o)' was not compiled with --cluster" in compile_(main, archive, "-o", tmp_path / "program").stderr
+    # With the option it is taken.
+    assert compile_("-fopenmp", "-c", source, "-o", part).returncode == 0
+    done = compile_(main, part, "-o", tmp_path / "program")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("option", ["-flto", "-static", "-pie", "-finline-atomics"])
+def test_options_that_do_not_go_together(tmp_path, option):
+    """0"""
+    source = tmp_path / "a.c"
+    source.write_text("int main(void) { return 0; }\n")
+    done = compile_(option, source, "-o", tmp_path / "a")
+    assert done.returncode == 2
+    assert f"--cluster does not go with {option}: " in done.stderr
+
+
+def test_fortran_and_cpp(tmp_path):
+    """2"""
+    fortran = tmp_path / "sum.f90"
+    fortran.write_text(
+        "program sums\n  use omp_lib\n  implicit none\n  integer :: i, n\n  integer, allocatable :: a(:)\n  n = 0\n  allocate(a(1000))\n"
+        "  !$omp parallel do schedule(dynamic, 7) reduction(+:n)\n  do i = 1, 1000\n    a(i) = 2 * i\n    n = n + i\n  end do\n"
+        "  !$omp end parallel do\n  print '(i0,1x,i0,1x,i0)', n, sum(a), omp_get_max_threads()\nend program\n"
+    )
+    done = compile_("-O2", fortran, "-o", tmp_path / "f", language="fc")
+    assert done.returncode == 0, done.stderr
+    assert run(tmp_path / "f", processes=2).stdout == "500500 1001000 2\n"
+    cpp = tmp_path / "sum.cpp"
+    cpp.write_text(
+        "#include <cstdio>\n#include <numeric>\n#include <vector>\nint main() {\n  std::vector<long> a(1000);\n#pragma omp parallel for\n"
+        '  for (int i = 0; i < 1000; ++i) a[i] = i;\n  std::printf("%ld\\n", std::accumulate(a.begin(), a.end(), 0L));\n}\n'
+    )
+    done = compile_("-O2", cpp, "-o", tmp_path / "c", language="c++")
+    assert done.returncode == 0, done.stderr
+    assert run(tmp_path / "c", processes=2).stdout == "499500\n"
