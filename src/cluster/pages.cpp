@@ -63,7 +63,7 @@ const Diff* add_diff(Page& page, const std::byte* now, bool also_empty = false) 
   traced(Event::diff, page.id, -1, since, closed());
   if (bytes.empty() && !also_empty) return nullptr;
   protocol_bytes += bytes.size();
-  page.diffs.push_back({++lamport, since, closed(), std::move(bytes)});
+  page.diffs.push_back({++lamport, page.first, since, closed(), std::move(bytes)});
   return &page.diffs.back();
 }
 

@@ -10,6 +10,8 @@
 //   have to ask, and the diff will contain the later writes as well.
 // - Before a notice of another process is heeded, the own interval ends, and the page's diff is made. So a diff holds nothing that depends
 //   on notices which its reader may not know yet.
+// - Who asks for changes says which interval of the other's it has notice of, and gets diffs whose twins were made in that one or before: of
+//   later ones it may not know yet what they overwrite, and would put that over them when it learns of it.
 // - Diffs carry Lamport's clock of when they were made, and are applied in its order: who writes what another has written before has
 //   asked for that diff first, so that its own is made later.
 //
@@ -36,7 +38,8 @@ enum class State : std::uint8_t {
 
 struct Diff {
   std::uint64_t stamp;
-  std::uint32_t since;  ///< the own interval up to which earlier diffs go
+  std::uint32_t first;  ///< the own interval in which the twin was made
+  std::uint32_t since;  ///< up to which earlier diffs go
   std::uint32_t upto;
   std::vector<std::byte> bytes;
 };

@@ -37,20 +37,33 @@ std::vector<std::deque<Received>> arrived;
 struct Question {
   PageId page;
   std::uint32_t since;
+  std::uint32_t upto;   ///< the last interval that the asking process has notice of
   std::uint32_t whole;  ///< the page itself, there is no copy
 };
 
-void put_diffs(Message& message, const Page& page, std::uint32_t since) {
+bool is_sent(const Diff& diff, const Question& question) noexcept { return diff.upto > question.since && diff.first <= question.upto; }
+
+void put_diffs(Message& message, const Page& page, const Question& question) {
   std::uint32_t count = 0;
-  for (const Diff& diff : page.diffs) count += diff.upto > since;
-  message.put(closed());
+  std::uint32_t upto = question.upto;
+  for (const Diff& diff : page.diffs) {
+    if (!is_sent(diff, question)) continue;
+    ++count;
+    upto = std::max(upto, diff.upto);
+  }
+  message.put(upto);
   message.put(count);
   for (const Diff& diff : page.diffs) {
-    if (diff.upto <= since) continue;
+    if (!is_sent(diff, question)) continue;
     message.put(diff.stamp);
     message.put(static_cast<std::uint32_t>(diff.bytes.size()));
     message.bytes(diff.bytes.data(), diff.bytes.size());
   }
+}
+
+/// The page has changes that a question is for and no diff has.
+bool must_settle(const Page& page, const Question& question) noexcept {
+  return has_noticed_twin(page) && (question.whole || page.first <= question.upto);
 }
 
 /// Somebody asks for changes of pages, or for whole pages.
@@ -64,7 +77,7 @@ void on_fetch(Received message) {
     Protections protections;
     for (const Question& question : questions) {
       const Page& page = page_at(question.page);
-      if ((question.whole && page.state == State::exclusive) || has_noticed_twin(page)) protections.add(page.id, Access::read);
+      if ((question.whole && page.state == State::exclusive) || must_settle(page, question)) protections.add(page.id, Access::read);
     }
   }
   Message answer(Kind::pages, 0, head.token);
@@ -77,7 +90,7 @@ void on_fetch(Received message) {
       send(page.source, std::move(on_its_way));
       continue;
     }
-    if (has_noticed_twin(page)) settle(page);
+    if (must_settle(page, question)) settle(page);
     if (page.state == State::exclusive) end_exclusive(page);
     if (from < 64) page.asked |= std::uint64_t{1} << from;
     ++answered;
@@ -87,7 +100,7 @@ void on_fetch(Received message) {
       for (int n = 0; n < the_job.processes; ++n) answer.put(n == the_job.process ? closed() : page.applied[n]);
       answer.bytes(service_view(page.id), kPage);
     } else {
-      put_diffs(answer, page, question.since);
+      put_diffs(answer, page, question);
     }
   }
   if (answered > 0) {
@@ -172,11 +185,11 @@ void fetch(Page& wanted, bool write) {
     std::map<int, std::vector<Question>> questions;
     for (const Page* const page : pages) {
       if (page->state == State::absent) {
-        questions[page->source].push_back({page->id, 0, 1});
+        questions[page->source].push_back({page->id, 0, 0, 1});
         continue;
       }
       for (int n = 0; n < the_job.processes; ++n) {
-        if (page->pending[n] > page->applied[n]) questions[n].push_back({page->id, page->applied[n], 0});
+        if (page->pending[n] > page->applied[n]) questions[n].push_back({page->id, page->applied[n], page->pending[n], 0});
       }
     }
     if (questions.empty()) break;

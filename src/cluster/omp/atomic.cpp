@@ -20,7 +20,7 @@
 namespace plait::cluster {
 namespace {
 
-using Wide = unsigned __int128;
+__extension__ using Wide = unsigned __int128;
 
 constexpr std::uintptr_t kBytesOfPage = 4096;
 /// Numbers of these locks, apart from those of critical sections and of the program's locks, which are addresses.
