@@ -15,7 +15,26 @@
 
 namespace plait::cluster {
 
-enum class Kind : std::uint32_t { barrier, fork, end, meet, fetch, pages, lock, lock_try, recall, recall_try, grant, refuse, got, ask, answer, tell, free, kinds };
+enum class Kind : std::uint32_t {
+  barrier,
+  fork,
+  end,
+  meet,
+  fetch,
+  pages,
+  lock,
+  lock_try,
+  recall,
+  recall_try,
+  grant,
+  refuse,
+  got,
+  ask,
+  answer,
+  tell,
+  free,
+  kinds
+};
 
 struct Head {
   Kind kind{};

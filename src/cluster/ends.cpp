@@ -45,6 +45,7 @@ void run_ends_of_program() {
 
 }  // namespace plait::cluster
 
+// NOLINTNEXTLINE(bugprone-reserved-identifier)
 extern "C" [[gnu::visibility("default")]] int __cxa_atexit(void (*function)(void*), void* argument, void* library) {
   using namespace plait::cluster;
   static auto* const real = reinterpret_cast<int (*)(void (*)(void*), void*, void*)>(dlsym(RTLD_NEXT, "__cxa_atexit"));

@@ -52,7 +52,7 @@ struct Unit {
 struct Heap {
   Spinlock lock;
   std::byte* begin = nullptr;
-  std::byte* end = nullptr;    ///< of what may be used by now
+  std::byte* end = nullptr;     ///< of what may be used by now
   std::byte* unused = nullptr;  ///< nothing from here on was ever handed out
   std::byte* limit = nullptr;
   Unit* units = nullptr;
@@ -97,14 +97,17 @@ std::byte* take_units(std::size_t units, std::size_t alignment, bool& fresh) {
     if (std::byte* const hole = take_hole(units)) return hole;
   }
   const std::size_t first =
+      // NOLINTNEXTLINE(clang-analyzer-core.NullPointerArithm)
       (static_cast<std::size_t>(heap.unused - heap.begin) + alignment - 1) / alignment * alignment;
   std::byte* const start = heap.begin + first;
   const std::size_t bytes = units * kUnit;
   if (start > heap.limit || bytes > static_cast<std::size_t>(heap.limit - start)) return nullptr;
-  if (start > heap.unused) add_hole(static_cast<std::size_t>(heap.unused - heap.begin) / kUnit, static_cast<std::size_t>(start - heap.unused) / kUnit);
+  if (start > heap.unused)
+    add_hole(static_cast<std::size_t>(heap.unused - heap.begin) / kUnit, static_cast<std::size_t>(start - heap.unused) / kUnit);
   heap.unused = start + bytes;
   if (heap.unused > heap.end) {
-    const std::size_t more = std::max(static_cast<std::size_t>(heap.unused - heap.end), std::min(kGrowth, static_cast<std::size_t>(heap.limit - heap.end)));
+    const std::size_t more =
+        std::max(static_cast<std::size_t>(heap.unused - heap.end), std::min(kGrowth, static_cast<std::size_t>(heap.limit - heap.end)));
     protect(page_of(heap.end), more / kPage, Access::write);
     heap.end += more;
   }
@@ -139,9 +142,7 @@ void free_own(void* block) {
   unit = Unit{};
 }
 
-bool is_own(const void* block) noexcept {
-  return block >= heap.begin && block < heap.limit;
-}
+bool is_own(const void* block) noexcept { return block >= heap.begin && block < heap.limit; }
 
 /// The last of the services is the engine's.
 constexpr auto kSizeOf = static_cast<Service>(kServices - 1);
@@ -150,7 +151,8 @@ void begin_at(std::byte* begin, std::size_t bytes) {
   heap.begin = heap.end = heap.unused = begin;
   heap.limit = begin + bytes / kUnit * kUnit;
   if (!heap.units) {
-    void* const got = mmap(nullptr, kRangeBytes / kUnit * sizeof(Unit), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* const got =
+        mmap(nullptr, kRangeBytes / kUnit * sizeof(Unit), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (got == MAP_FAILED) fatal("no address space is left for the heap that all processes share");
     heap.units = static_cast<Unit*>(got);
   }
@@ -176,10 +178,11 @@ void start_heap() {
   } else {
     heap.limit = heap.begin + area_bytes() / kUnit * kUnit;
   }
+  // NOLINTNEXTLINE(performance-no-int-to-ptr,performance-unnecessary-value-param)
   on(Kind::free, [](Received message) { free_own(reinterpret_cast<void*>(message.head().token)); });
   serve(kSizeOf, [](int, std::span<const std::byte> question, Answer answer) {
     void* block = nullptr;
-    std::memcpy(&block, question.data(), sizeof block);
+    std::memcpy(static_cast<void*>(&block), question.data(), sizeof block);
     const std::size_t bytes = heap_size(block);
     answer.send(std::as_bytes(std::span(&bytes, 1)));
   });

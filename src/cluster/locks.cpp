@@ -100,6 +100,7 @@ void on_wish(LockId id, Wish wish) {
 }
 
 /// A process says whether it has given its lock to one that tried.
+// NOLINTNEXTLINE(performance-unnecessary-value-param)
 void on_got(Received message) {
   Managed& lock = managed.at(message.head().token);
   if (message.head().small) lock.last = static_cast<int>(message.head().more);
@@ -159,6 +160,7 @@ void start_locks() {
   on(Kind::recall_try, on_recall_try);
   on(Kind::grant, on_grant);
   on(Kind::got, on_got);
+  // NOLINTNEXTLINE(performance-unnecessary-value-param)
   on(Kind::refuse, [](Received message) {
     Lock& lock = lock_at(message.head().token);
     lock.wanted = false;

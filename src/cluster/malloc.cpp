@@ -18,6 +18,7 @@
 #define PLAIT_EXPORT extern "C" [[gnu::visibility("default")]]
 #define PLAIT_HERE __builtin_return_address(0)
 
+// NOLINTBEGIN(bugprone-reserved-identifier): libc's names
 extern "C" {
 void* __libc_malloc(std::size_t bytes);
 void __libc_free(void* block);
@@ -25,6 +26,7 @@ void* __libc_calloc(std::size_t count, std::size_t bytes);
 void* __libc_realloc(void* block, std::size_t bytes);
 void* __libc_memalign(std::size_t alignment, std::size_t bytes);
 }
+// NOLINTEND(bugprone-reserved-identifier)
 
 namespace plait::cluster {
 namespace {

@@ -10,7 +10,8 @@
 //   have to ask, and the diff will contain the later writes as well.
 // - Before a notice of another process is heeded, the own interval ends, and the page's diff is made. So a diff holds nothing that depends
 //   on notices which its reader may not know yet.
-// - Who asks for changes says which interval of the other's it has notice of, and gets diffs whose twins were made in that one or before: of
+// - Who asks for changes says which interval of the other's it has notice of, and gets diffs whose twins were made in that one or before:
+// of
 //   later ones it may not know yet what they overwrite, and would put that over them when it learns of it.
 // - Diffs carry Lamport's clock of when they were made, and are applied in its order: who writes what another has written before has
 //   asked for that diff first, so that its own is made later.
@@ -47,13 +48,13 @@ struct Diff {
 struct Page {
   PageId id;
   State state;
-  bool busy = false;       ///< a thread is fetching it
-  bool marked = false;     ///< in a list of the function at work
-  bool predicted = false;  ///< dirty, but its twin was made in advance: may be unchanged
+  bool busy = false;            ///< a thread is fetching it
+  bool marked = false;          ///< in a list of the function at work
+  bool predicted = false;       ///< dirty, but its twin was made in advance: may be unchanged
   std::uint16_t unchanged = 0;  ///< so many times in a row
   std::uint16_t patience = 8;   ///< after so many the twin is given up
-  std::int32_t source;      ///< who has a copy: its first owner, or the last that gave notice
-  std::uint32_t first = 0;  ///< the interval in which the twin was made
+  std::int32_t source;          ///< who has a copy: its first owner, or the last that gave notice
+  std::uint32_t first = 0;      ///< the interval in which the twin was made
   std::uint32_t last_upto = 0;
   std::byte* twin = nullptr;
   std::uint64_t asked = 0;         ///< processes that have asked for changes since the last notice, as bits

@@ -391,7 +391,7 @@ void on_arrival(Received message) { arrived[static_cast<std::size_t>(message.fro
 /// All give up twins and diffs. Whoever is the last process that gave notice of a page gets all of its changes; copies that lack some are
 /// dropped. After the barrier all know the same notices, so all agree on who that is.
 void repossess() {
-  const std::vector<Page*> pages = known_pages();
+  const std::vector<Page*> pages = known_pages();  // NOLINT(performance-unnecessary-copy-initialization): more may become known
   for (Page* const page : pages) {
     for (int n = 0; n < the_job.processes; ++n) {
       if (page->pending[n] > 0) page->source = n;

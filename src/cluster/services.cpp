@@ -1,4 +1,6 @@
 // Questions and messages of the run time's own, which mean nothing to memory.
+#include "cluster/services.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -7,7 +9,6 @@
 
 #include "base/fatal.hpp"
 #include "cluster/carrier.hpp"
-#include "cluster/services.hpp"
 
 namespace plait::cluster {
 namespace {

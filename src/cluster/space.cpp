@@ -61,8 +61,9 @@ void* map(void* at, std::size_t bytes, int prot, int flags, std::size_t offset) 
 
 bool has_note(const dl_phdr_info& object) {
   for (int i = 0; i < object.dlpi_phnum; ++i) {
-    const ElfW(Phdr)& header = object.dlpi_phdr[i];
+    const ElfW(Phdr) & header = object.dlpi_phdr[i];
     if (header.p_type != PT_NOTE) continue;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
     const char* at = reinterpret_cast<const char*>(object.dlpi_addr + header.p_vaddr);
     const std::size_t align = header.p_align >= 8 ? 8 : 4;
     for (const char* const end = at + header.p_memsz; at + sizeof(ElfW(Nhdr)) <= end;) {
@@ -86,7 +87,7 @@ bool is_language_library(const dl_phdr_info& object) {
 int note_code(dl_phdr_info* object, std::size_t, void*) {
   if (!is_program(*object) && !is_language_library(*object)) return 0;
   for (int i = 0; i < object->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& header = object->dlpi_phdr[i];
+    const ElfW(Phdr) & header = object->dlpi_phdr[i];
     if (header.p_type != PT_LOAD || !(header.p_flags & PF_X) || code_count == codes.size()) continue;
     const std::uintptr_t begin = object->dlpi_addr + header.p_vaddr;
     codes[code_count++] = {begin, begin + header.p_memsz};
@@ -102,7 +103,7 @@ int search_program(dl_phdr_info* object, std::size_t, void* data) {
   auto& search = *static_cast<Search*>(data);
   if (!is_program(*object)) return 0;
   for (int i = 0; i < object->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& header = object->dlpi_phdr[i];
+    const ElfW(Phdr) & header = object->dlpi_phdr[i];
     if (header.p_type == PT_LOAD && search.address - (object->dlpi_addr + header.p_vaddr) < header.p_memsz) search.found = true;
   }
   return search.found;
@@ -113,13 +114,13 @@ int note_segments(dl_phdr_info* object, std::size_t, void*) {
   std::uintptr_t relro_begin = 0;
   std::uintptr_t relro_end = 0;
   for (int i = 0; i < object->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& header = object->dlpi_phdr[i];
+    const ElfW(Phdr) & header = object->dlpi_phdr[i];
     if (header.p_type != PT_GNU_RELRO) continue;
     relro_begin = down(object->dlpi_addr + header.p_vaddr);
     relro_end = down(object->dlpi_addr + header.p_vaddr + header.p_memsz);  // what ld.so has protected
   }
   for (int i = 0; i < object->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& header = object->dlpi_phdr[i];
+    const ElfW(Phdr) & header = object->dlpi_phdr[i];
     if (header.p_type != PT_LOAD || !(header.p_flags & PF_W)) continue;
     std::uintptr_t begin = down(object->dlpi_addr + header.p_vaddr);
     const std::uintptr_t end = up(object->dlpi_addr + header.p_vaddr + header.p_memsz);
@@ -151,6 +152,7 @@ void make_space() {
     fatal("the memory that all processes share cannot be made: %s", std::strerror(errno));
   }
   service = static_cast<std::byte*>(map(nullptr, kRangeBytes + kSegmentsBytes, PROT_READ | PROT_WRITE, 0, 0));
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
   map(reinterpret_cast<void*>(kRange), kRangeBytes, PROT_NONE, MAP_FIXED_NOREPLACE, 0);
   dl_iterate_phdr(note_code, nullptr);
 }
@@ -161,6 +163,7 @@ void share_space() {
   for (std::size_t i = 0; i < segment_count; ++i) {
     const Segment& segment = segments[i];
     const std::size_t bytes = segment.end - segment.begin;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
     auto* const at = reinterpret_cast<std::byte*>(segment.begin);
     if (the_job.process == 0) std::memcpy(service_view(segment.page), at, bytes);
     map(at, bytes, the_job.process == 0 ? PROT_READ | PROT_WRITE : PROT_NONE, MAP_FIXED, segment.page * kPage);
@@ -181,8 +184,10 @@ PageId page_of(const void* address) noexcept {
 }
 
 std::byte* program_view(PageId page) noexcept {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
   if (page < kRangePages) return reinterpret_cast<std::byte*>(kRange) + std::size_t{page} * kPage;
   for (std::size_t i = segment_count; i-- > 0;) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
     if (page >= segments[i].page) return reinterpret_cast<std::byte*>(segments[i].begin) + std::size_t{page - segments[i].page} * kPage;
   }
   return nullptr;
@@ -194,14 +199,16 @@ int home_of(PageId page) noexcept {
   return page < kRangePages ? std::min(static_cast<int>(page * kPage / bytes_of_area), the_job.processes - 1) : 0;
 }
 
+// NOLINTNEXTLINE(performance-no-int-to-ptr)
 std::byte* area(int process) noexcept { return reinterpret_cast<std::byte*>(kRange) + static_cast<std::size_t>(process) * bytes_of_area; }
 std::size_t area_bytes() noexcept { return bytes_of_area; }
 
 void protect(PageId first, std::size_t count, Access access) noexcept {
   if (mprotect(program_view(first), count * kPage, protection(access)) == 0) return;
   if (errno == ENOMEM) {
-    fatal("the system's limit of mappings is reached: pages of different nodes alternate too finely. Raise it (sysctl vm.max_map_count), or "
-          "give each thread larger pieces (schedule(static))");
+    fatal(
+        "the system's limit of mappings is reached: pages of different nodes alternate too finely. Raise it (sysctl vm.max_map_count), or "
+        "give each thread larger pieces (schedule(static))");
   }
   fatal("a page cannot be protected: %s", std::strerror(errno));
 }

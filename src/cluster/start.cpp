@@ -65,7 +65,8 @@ void check_addresses() {
     if (all[n] == all[0]) continue;
     if (the_job.process == 0) {
       fatal(
-          "OpenMP over several nodes needs the same addresses in all processes, and those of libraries differ between process 0 and %zu: the "
+          "OpenMP over several nodes needs the same addresses in all processes, and those of libraries differ between process 0 and %zu: "
+          "the "
           "system randomizes them and does not let a process switch that off (in a container: --security-opt seccomp=unconfined), or the "
           "nodes have different libraries",
           n);
@@ -80,11 +81,12 @@ bool served = false;
 void report() {
   if (!settings::flag(settings::Id::report)) return;
   const auto count = [](Event event) { return static_cast<unsigned long long>(count_of(event)); };
-  std::fprintf(stderr,
-               "plait: process %d: %llu read faults, %llu write faults, %llu copies of pages, %llu notices, %llu changes made, %llu asked for, "
-               "%llu sent along with barriers, %llu pages given up\n",
-               the_job.process, count(Event::read_fault), count(Event::write_fault), count(Event::twin), count(Event::notice),
-               count(Event::diff), count(Event::ask), count(Event::push), count(Event::repossess));
+  std::fprintf(
+      stderr,
+      "plait: process %d: %llu read faults, %llu write faults, %llu copies of pages, %llu notices, %llu changes made, %llu asked for, "
+      "%llu sent along with barriers, %llu pages given up\n",
+      the_job.process, count(Event::read_fault), count(Event::write_fault), count(Event::twin), count(Event::notice), count(Event::diff),
+      count(Event::ask), count(Event::push), count(Event::repossess));
 }
 
 /// The first that exit() calls: the MPI's own handlers come after.

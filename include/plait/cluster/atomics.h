@@ -21,16 +21,16 @@
 #define __sync_nand_and_fetch(at, value, ...) __atomic_nand_fetch(at, value, __ATOMIC_SEQ_CST)
 #define __sync_lock_test_and_set(at, value, ...) __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST)
 #define __sync_lock_release(at, ...) __atomic_store_n(at, 0, __ATOMIC_SEQ_CST)
-#define __sync_bool_compare_and_swap(at, old, wanted, ...)                                                               \
-  __extension__({                                                                                                        \
-    __typeof__((void)0, *(at)) plait_old_ = (old);                                                                       \
-    __atomic_compare_exchange_n(at, &plait_old_, wanted, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                         \
+#define __sync_bool_compare_and_swap(at, old, wanted, ...)                                       \
+  __extension__({                                                                                \
+    __typeof__((void)0, *(at)) plait_old_ = (old);                                               \
+    __atomic_compare_exchange_n(at, &plait_old_, wanted, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
   })
-#define __sync_val_compare_and_swap(at, old, wanted, ...)                                                                \
-  __extension__({                                                                                                        \
-    __typeof__((void)0, *(at)) plait_old_ = (old);                                                                       \
-    __atomic_compare_exchange_n(at, &plait_old_, wanted, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                         \
-    plait_old_;                                                                                                          \
+#define __sync_val_compare_and_swap(at, old, wanted, ...)                                        \
+  __extension__({                                                                                \
+    __typeof__((void)0, *(at)) plait_old_ = (old);                                               \
+    __atomic_compare_exchange_n(at, &plait_old_, wanted, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
+    plait_old_;                                                                                  \
   })
 
 #endif

@@ -81,6 +81,7 @@ Function* next_one(const char* name) noexcept {
     return at_once<T>(at, [=](volatile T* object) { return __atomic_##operation##_fetch(object, value, __ATOMIC_SEQ_CST); }); \
   }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): T is a type
 #define PLAIT_SIZE(T, size)                                                                                                                \
   PLAIT_CALL(T, load_##size, "__atomic_load_" #size, (const volatile void* at, int)) {                                                     \
     return at_once<T>(const_cast<volatile void*>(at), [](volatile T* object) { return __atomic_load_n(object, __ATOMIC_SEQ_CST); });       \
@@ -121,6 +122,7 @@ PLAIT_SIZE(std::uint16_t, 2)
 PLAIT_SIZE(std::uint32_t, 4)
 PLAIT_SIZE(std::uint64_t, 8)
 }
+// NOLINTEND(bugprone-macro-parentheses)
 
 // --- 16 bytes and other sizes: under the lock a plain copy will do, as all processes' threads take it; elsewhere libatomic knows how.
 

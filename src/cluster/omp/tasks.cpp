@@ -28,6 +28,7 @@ class Arguments {
   Arguments(void* data, Copy copy, long bytes, long alignment) : memory_(static_cast<std::size_t>(bytes + alignment)) {
     const auto at = reinterpret_cast<std::uintptr_t>(memory_.data());
     const auto step = static_cast<std::uintptr_t>(alignment > 0 ? alignment : 1);
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
     data_ = reinterpret_cast<void*>((at + step - 1) / step * step);
     if (copy) {
       copy(data_, data);

@@ -58,8 +58,10 @@ template <class T>
 bool next(Member& m, T* low, T* high) {
   if (!next_chunk(m)) return false;
   // In the loop's own arithmetic, which goes around.
-  *low = static_cast<T>(m.loop.start + m.low * m.loop.step);
-  *high = static_cast<T>(m.high == m.loop.count ? m.loop.end : m.loop.start + m.high * m.loop.step);
+  const std::uint64_t from = m.loop.start + m.low * m.loop.step;
+  const std::uint64_t to = m.high == m.loop.count ? m.loop.end : m.loop.start + m.high * m.loop.step;
+  *low = static_cast<T>(from);
+  *high = static_cast<T>(to);
   return true;
 }
 

@@ -15,14 +15,14 @@ namespace {
 
 int failures = 0;  // shared: any process may count
 
-#define CHECK(condition)                                                              \
-  do {                                                                                \
-    if (!(condition)) {                                                               \
+#define CHECK(condition)                                                                      \
+  do {                                                                                        \
+    if (!(condition)) {                                                                       \
       std::fprintf(stderr, "process %d, line %d: %s\n", job().process, __LINE__, #condition); \
-      plait::cluster::lock(999);                                                      \
-      ++failures;                                                                     \
-      plait::cluster::unlock(999);                                                    \
-    }                                                                                 \
+      plait::cluster::lock(999);                                                              \
+      ++failures;                                                                             \
+      plait::cluster::unlock(999);                                                            \
+    }                                                                                         \
   } while (false)
 
 int global = 7;
@@ -80,7 +80,8 @@ void sharing() {
           }
           barrier();
           bool right = true;
-          for (std::size_t i = 0; i < sizeof bytes; ++i) right = right && bytes[i] == static_cast<unsigned char>(round + static_cast<int>(i));
+          for (std::size_t i = 0; i < sizeof bytes; ++i)
+            right = right && bytes[i] == static_cast<unsigned char>(round + static_cast<int>(i));
           CHECK(right);
           barrier();
         }

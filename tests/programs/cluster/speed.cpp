@@ -122,8 +122,8 @@ void stencil(std::size_t size, int steps) {
     std::swap(alone.a, alone.b);
   }
   const double time_alone = (now() - start) / steps;
-  std::printf("%zu: %.3f ms a step, alone %.3f; %.1f faults a step on process 0; the first 20 took %.1f ms and %llu faults\n", size, time * 1e3,
-              time_alone * 1e3, static_cast<double>(steady) / steps, first * 1e3,
+  std::printf("%zu: %.3f ms a step, alone %.3f; %.1f faults a step on process 0; the first 20 took %.1f ms and %llu faults\n", size,
+              time * 1e3, time_alone * 1e3, static_cast<double>(steady) / steps, first * 1e3,
               static_cast<unsigned long long>(first_faults));
   std::free(grid.a);
   std::free(grid.b);
