@@ -257,8 +257,6 @@ struct Push {
   std::uint64_t stamp;
 };
 
-std::vector<Interval>& own_intervals() { return intervals[static_cast<std::size_t>(the_job.process)]; }
-
 /// Own intervals before this one have been looked through for pages to push.
 std::size_t pushed_from = 0;
 
@@ -469,11 +467,12 @@ void barrier() {
   if (the_job.processes == 1) return;
   const Guard guard;
   const std::vector<Page*> pages = release();
-  const std::uint32_t told = closed();
+  // By process: its last interval that all hear of in this barrier.
+  std::vector<std::uint64_t> told(static_cast<std::size_t>(the_job.processes), closed());
   const bool full = protocol_bytes > most_bytes;
   for (int n = 0; n < the_job.processes; ++n) {
     if (n == the_job.process) continue;
-    Message message(Kind::barrier, full);
+    Message message(Kind::barrier, full, 0, closed());
     put_release(message, n, pages);
     send(n, std::move(message));
   }
@@ -482,12 +481,15 @@ void barrier() {
   for (int n = 0; n < the_job.processes; ++n) {
     if (n == the_job.process) continue;
     messages.push_back(take(n, Kind::barrier));
+    told[static_cast<std::size_t>(n)] = messages.back().head().more;
     anybody_full = anybody_full || messages.back().head().small;
   }
   acquire(messages);
-  // A lock that was given away meanwhile has ended an interval that not all have heard of: main's stack is written to at any time.
-  for (auto& list : intervals)
-    std::erase_if(list, [&list, told](const Interval& one) { return &list != &own_intervals() || one.number <= told; });
+  // A lock that was given away meanwhile may have ended an interval that not all have heard of, as main's stack is written to at any time.
+  // Whoever knows of it goes on telling it: a later one, heard of alone, would hide it.
+  for (std::size_t n = 0; n < intervals.size(); ++n) {
+    std::erase_if(intervals[n], [&](const Interval& one) { return one.number <= told[n]; });
+  }
   pushed_from = 0;
   if (anybody_full) repossess();
 }
