@@ -40,6 +40,12 @@ def launched(program, processes, threads=1, hosts=1):
     return done.returncode, done.stdout, done.stderr
 
 
+def test_memory_is_consistent_without_openmp(hosts):
+    """2 and 3; 4 on 4 nodes"""
+    for processes in (2, 3) if hosts == 1 else (4,):
+        assert run("cluster-memory", processes=processes, hosts=hosts).stdout == "right\n"
+
+
 @pytest.mark.parametrize("group", GROUPS)
 def test_constructs_on_one_process_are_libgomps(built, group):
     """1 x 2"""
