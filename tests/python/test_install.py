@@ -90,7 +90,7 @@ def test_install_heeds_destdir_and_puts_nothing_elsewhere(tmp_path):
     files = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file())
     cmake = ["plaitConfig.cmake", "plaitConfigVersion.cmake", "plaitTargets-release.cmake", "plaitTargets.cmake"]
     capitals = ("GASPI", "GASPI_Ext", "PGASPI", "SHAN_comm", "SHAN_segment", "SHAN_type")
-    headers = [f"include/plait/{name}.h" for name in (*capitals, "finepoints", "mpix", "partitioned")]
+    headers = [f"include/plait/{name}.h" for name in (*capitals, "cluster/atomics", "finepoints", "mpix", "partitioned")]
     names = [*headers, *(f"lib/cmake/plait/{name}" for name in cmake), "lib/libplait.so", "lib/pkgconfig/plait.pc"]
     assert files == [f"opt/plait/{name}" for name in names]
     assert "prefix=/opt/plait\n" in (tmp_path / "opt/plait/lib/pkgconfig/plait.pc").read_text()
