@@ -35,7 +35,8 @@ constexpr std::array kTable{
     whole(Id::channels, Reader::library, "PLAIT_CHANNELS", 1, 64, "MPIR_CVAR_CH4_NUM_VCIS, at most one a core; else 1",
           "how many communicators of its own libplait spreads messages between nodes over"),
     whole(Id::cluster_memory, Reader::library, "PLAIT_CLUSTER_MEMORY", 0, kMany, "256",
-          "OpenMP over several nodes: megabytes of a process for copies and changes of pages, above which all processes give theirs up at the "
+          "OpenMP over several nodes: megabytes of a process for copies and changes of pages, above which all processes give theirs up at "
+          "the "
           "next barrier"),
     word(Id::communicators, Reader::library, "PLAIT_COMMUNICATORS", "all streams none", "streams",
          "whose messages libplait carries: those of stream and thread communicators, of all intracommunicators, or of none; the same for "
