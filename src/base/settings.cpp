@@ -80,6 +80,7 @@ constexpr std::array kTable{
           "threads in each process, where plait run is not told --threads"),
     text(Id::c_compiler, Reader::system, "CC", "gcc", "the C compiler that plait cc drives for Intel MPI's wheel"),
     text(Id::cxx_compiler, Reader::system, "CXX", "g++", "the C++ compiler that plait c++ drives for Intel MPI's wheel"),
+    text(Id::fortran_compiler, Reader::system, "FC", "gfortran", "the Fortran compiler that plait fc drives"),
     whole(Id::slurm_nodes, Reader::system, "SLURM_JOB_NUM_NODES", 1, kMany, "1",
           "Slurm: nodes of the batch job, over which plait run shares cores"),
     text(Id::slurm_rank, Reader::system, "SLURM_PROCID", "set by srun", "Slurm: the rank, where no launcher tells it"),

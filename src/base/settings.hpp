@@ -39,6 +39,7 @@ enum class Id : unsigned char {
   openmp_threads,
   c_compiler,
   cxx_compiler,
+  fortran_compiler,
   slurm_nodes,
   slurm_rank,
   pbs_nodes,
