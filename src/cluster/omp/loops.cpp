@@ -207,6 +207,8 @@ void begin_loop(Member& m, const Loop& loop) {
     m.loop.schedule = m.region->runtime;
     m.loop.chunk = m.region->runtime_chunk;
   }
+  // No more than there is: products of it stay small.
+  m.loop.chunk = std::min(m.loop.chunk, std::max(m.loop.count, std::uint64_t{1}));
   if (m.loop.schedule != Schedule::fixed) {
     m.loop.chunk = std::max(m.loop.chunk, std::uint64_t{1});
     // In the order of iterations one thread after the other.

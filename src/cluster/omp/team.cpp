@@ -13,6 +13,7 @@
 PLAIT_OMP int omp_get_max_threads();
 PLAIT_OMP void omp_set_max_active_levels(int levels);
 PLAIT_OMP int omp_get_max_active_levels();
+PLAIT_OMP int omp_get_active_level();
 PLAIT_OMP void omp_get_schedule(int* kind, int* chunk);
 
 namespace plait::cluster::omp {
@@ -102,6 +103,7 @@ void run_here(const Region& region) {
   for (; p.threads < region.per_process; ++p.threads) {
     std::thread(serve, p.threads, p.begun.load(std::memory_order_relaxed)).detach();
   }
+  threads_wanted = region.usual;
   p.region = region;
   // release: the region.
   p.begun.fetch_add(1, std::memory_order_release);
@@ -128,7 +130,10 @@ bool run_everywhere(Region& region, unsigned threads) {
   const int processes = job().processes;
   const int wanted = threads > 0 ? static_cast<int>(threads) : usual_threads();
   if (processes == 1 || this_member || job().process != 0 || !leads() || wanted == 1 || wanted % processes != 0) return false;
+  // Within a team of libgomp's on process 0: its other threads run, and a region within one is its process's.
+  if (omp_get_active_level() > 0) return false;
   region.number = ++regions;
+  region.usual = threads_wanted;
   region.per_process = wanted / processes;
   region.most_levels = omp_get_max_active_levels();
   int kind = 0;

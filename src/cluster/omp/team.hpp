@@ -33,6 +33,7 @@ struct Region {
   std::uint64_t number = 0;
   std::int32_t per_process = 1;  ///< threads
   std::int32_t most_levels = 1;  ///< OpenMP's max-active-levels
+  std::int32_t usual = 0;        ///< threads, as omp_set_num_threads has it; 0: not called
   Schedule runtime = Schedule::fixed;
   std::uint64_t runtime_chunk = 0;
   Loop loop;  ///< that the region begins with

@@ -56,6 +56,20 @@ int main(void) {
   CHECK(outer == threads);
   CHECK(inner == (threads > 1 ? outer : 2));
 
+  // A team that is no multiple of the processes is process 0's; a region within it, too.
+  omp_set_max_active_levels(1);
+  int within = 0, most = 0;
+#pragma omp parallel num_threads(threads + 1) reduction(+ : within) reduction(max : most)
+  {
+#pragma omp parallel reduction(+ : within) reduction(max : most)
+    {
+      within += 1;
+      most = omp_get_num_threads();
+    }
+  }
+  CHECK(within == threads + 1);
+  CHECK(most == 1);
+
   omp_set_max_active_levels(2);
   static int at[1024][2];
   int levels = 0;
