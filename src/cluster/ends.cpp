@@ -1,12 +1,11 @@
 #include "cluster/ends.hpp"
 
-#include <dlfcn.h>
-
 #include <mutex>
 #include <vector>
 
 #include "base/spinlock.hpp"
 #include "cluster/heap.hpp"
+#include "cluster/next.hpp"
 #include "cluster/space.hpp"
 
 namespace plait::cluster {
@@ -22,10 +21,9 @@ std::vector<End>& ends() {
   return *list;
 }
 
-bool keep(End end) {
+void keep(End end) {
   const std::lock_guard guard(lock);
   ends().push_back(end);
-  return true;
 }
 
 }  // namespace
@@ -48,7 +46,8 @@ void run_ends_of_program() {
 // NOLINTNEXTLINE(bugprone-reserved-identifier)
 extern "C" [[gnu::visibility("default")]] int __cxa_atexit(void (*function)(void*), void* argument, void* library) {
   using namespace plait::cluster;
-  static auto* const real = reinterpret_cast<int (*)(void (*)(void*), void*, void*)>(dlsym(RTLD_NEXT, "__cxa_atexit"));
-  if (allocation == Allocation::shared && belongs_to_program(library)) return keep({function, argument}) ? 0 : -1;
-  return real(function, argument, library);
+  static constinit Next<int(void (*)(void*), void*, void*)> real("__cxa_atexit");
+  if (allocation != Allocation::shared || !belongs_to_program(library)) return real(function, argument, library);
+  keep({function, argument});
+  return 0;
 }

@@ -1,12 +1,12 @@
 #include "cluster/faults.hpp"
 
-#include <dlfcn.h>
 #include <signal.h>
 #include <ucontext.h>
 
 #include <cerrno>
 
 #include "cluster/job.hpp"
+#include "cluster/next.hpp"
 #include "cluster/protocol.hpp"
 
 namespace plait::cluster {
@@ -17,7 +17,7 @@ bool catching = false;
 struct sigaction of_program{};
 
 int real_sigaction(int signal, const struct sigaction* wanted, struct sigaction* before) {
-  static auto* const real = reinterpret_cast<int (*)(int, const struct sigaction*, struct sigaction*)>(dlsym(RTLD_NEXT, "sigaction"));
+  static constinit Next<int(int, const struct sigaction*, struct sigaction*)> real("sigaction");
   return real(signal, wanted, before);
 }
 

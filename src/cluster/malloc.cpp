@@ -1,6 +1,5 @@
 // malloc and its kin, operator new, and mmap of anonymous memory. What the program and its own libraries allocate is shared; what the MPI,
 // libc, libgomp and the engine do is not. The address that a call comes from tells which. Freeing goes by where the block lies.
-#include <dlfcn.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 
 #include "cluster/carrier.hpp"
 #include "cluster/heap.hpp"
+#include "cluster/next.hpp"
 #include "cluster/space.hpp"
 
 #define PLAIT_EXPORT extern "C" [[gnu::visibility("default")]]
@@ -40,7 +40,7 @@ bool from_program(const void* caller) noexcept {
 bool in_range(const void* block) noexcept { return reinterpret_cast<std::uintptr_t>(block) - kRange < kRangeBytes; }
 
 std::size_t libc_size(void* block) {
-  static auto* const real = reinterpret_cast<std::size_t (*)(void*)>(dlsym(RTLD_NEXT, "malloc_usable_size"));
+  static constinit Next<std::size_t(void*)> real("malloc_usable_size");
   return real(block);
 }
 
@@ -153,7 +153,7 @@ PLAIT_DELETE operator delete(void* block, std::size_t, std::align_val_t) noexcep
 PLAIT_DELETE operator delete[](void* block, std::size_t, std::align_val_t) noexcept { free_block(block); }
 
 PLAIT_EXPORT void* mmap(void* at, std::size_t bytes, int protection, int flags, int file, off_t offset) noexcept {
-  static auto* const real = reinterpret_cast<void* (*)(void*, std::size_t, int, int, int, off_t)>(dlsym(RTLD_NEXT, "mmap"));
+  static constinit Next<void*(void*, std::size_t, int, int, int, off_t)> real("mmap");
   constexpr int kBoth = PROT_READ | PROT_WRITE;
   if (at || !(flags & MAP_ANONYMOUS) || protection != kBoth || !from_program(PLAIT_HERE)) {
     return real(at, bytes, protection, flags, file, offset);
@@ -167,7 +167,7 @@ PLAIT_EXPORT void* mmap(void* at, std::size_t bytes, int protection, int flags, 
   return block;
 }
 PLAIT_EXPORT int munmap(void* at, std::size_t bytes) noexcept {
-  static auto* const real = reinterpret_cast<int (*)(void*, std::size_t)>(dlsym(RTLD_NEXT, "munmap"));
+  static constinit Next<int(void*, std::size_t)> real("munmap");
   if (!in_range(at)) return real(at, bytes);
   heap_free(at);
   return 0;

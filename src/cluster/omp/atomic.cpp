@@ -4,15 +4,13 @@
 // What is written before a store is seen after a load that reads it.
 #include "cluster/omp/atomic.hpp"
 
-#include <dlfcn.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
-#include "base/fatal.hpp"
 #include "cluster/engine.hpp"
+#include "cluster/next.hpp"
 
 // The names are the compiler's own, which a definition may not use: the assembler gets them.
 #define PLAIT_CALLED(name) __asm__(name) __attribute__((visibility("default")))
@@ -57,14 +55,6 @@ T at_once(volatile void* at, Operation operation) noexcept {
     return operation(object);
   const Locked locked(at, sizeof(T));
   return operation(object);
-}
-
-/// The function of this name that ours stands before.
-template <class Function>
-Function* next_one(const char* name) noexcept {
-  void* const found = dlsym(RTLD_NEXT, name);
-  if (!found) fatal("OpenMP over several nodes: no library has %s", name);
-  return reinterpret_cast<Function*>(found);
 }
 
 }  // namespace
@@ -128,9 +118,11 @@ PLAIT_SIZE(std::uint64_t, 8)
 
 namespace {
 
+using FetchWide = Next<Wide(volatile void*, Wide, int)>;
+
 template <class Change>
-Wide change_wide(volatile void* at, const char* name, Wide value, Change change) noexcept {
-  if (!carried(at)) return next_one<Wide(volatile void*, Wide, int)>(name)(at, value, __ATOMIC_SEQ_CST);
+Wide change_wide(volatile void* at, FetchWide& real, Wide value, Change change) noexcept {
+  if (!carried(at)) return real(at, value, __ATOMIC_SEQ_CST);
   const Locked locked(at, sizeof(Wide));
   Wide before;
   std::memcpy(&before, const_cast<void*>(at), sizeof before);
@@ -141,13 +133,14 @@ Wide change_wide(volatile void* at, const char* name, Wide value, Change change)
 
 }  // namespace
 
-#define PLAIT_FETCH_WIDE(operation, expression)                                                                                      \
-  PLAIT_CALL(Wide, fetch_##operation##_16, "__atomic_fetch_" #operation "_16", (volatile void* at, Wide value, int)) {               \
-    return change_wide(at, "__atomic_fetch_" #operation "_16", value, [](Wide a, Wide b) { return static_cast<Wide>(expression); }); \
-  }                                                                                                                                  \
-  PLAIT_CALL(Wide, operation##_fetch_16, "__atomic_" #operation "_fetch_16", (volatile void* at, Wide value, int)) {                 \
-    const auto change = [](Wide a, Wide b) { return static_cast<Wide>(expression); };                                                \
-    return change(change_wide(at, "__atomic_fetch_" #operation "_16", value, change), value);                                        \
+#define PLAIT_FETCH_WIDE(operation, expression)                                                                          \
+  constinit FetchWide real_fetch_##operation("__atomic_fetch_" #operation "_16");                                        \
+  PLAIT_CALL(Wide, fetch_##operation##_16, "__atomic_fetch_" #operation "_16", (volatile void* at, Wide value, int)) {   \
+    return change_wide(at, real_fetch_##operation, value, [](Wide a, Wide b) { return static_cast<Wide>(expression); }); \
+  }                                                                                                                      \
+  PLAIT_CALL(Wide, operation##_fetch_16, "__atomic_" #operation "_fetch_16", (volatile void* at, Wide value, int)) {     \
+    const auto change = [](Wide a, Wide b) { return static_cast<Wide>(expression); };                                    \
+    return change(change_wide(at, real_fetch_##operation, value, change), value);                                        \
   }
 
 extern "C" {
@@ -159,21 +152,22 @@ PLAIT_FETCH_WIDE(xor, a ^ b)
 PLAIT_FETCH_WIDE(nand, ~(a& b))
 
 PLAIT_CALL(void, load_any, "__atomic_load", (std::size_t bytes, const volatile void* at, void* to, int order)) {
-  if (!carried(at)) return next_one<void(std::size_t, const volatile void*, void*, int)>("__atomic_load")(bytes, at, to, order);
+  static constinit Next<void(std::size_t, const volatile void*, void*, int)> real("__atomic_load");
+  if (!carried(at)) return real(bytes, at, to, order);
   const Locked locked(at, bytes);
   std::memcpy(to, const_cast<const void*>(at), bytes);
 }
 
 PLAIT_CALL(void, store_any, "__atomic_store", (std::size_t bytes, volatile void* at, const void* from, int order)) {
-  if (!carried(at)) return next_one<void(std::size_t, volatile void*, const void*, int)>("__atomic_store")(bytes, at, from, order);
+  static constinit Next<void(std::size_t, volatile void*, const void*, int)> real("__atomic_store");
+  if (!carried(at)) return real(bytes, at, from, order);
   const Locked locked(at, bytes);
   std::memcpy(const_cast<void*>(at), from, bytes);
 }
 
 PLAIT_CALL(void, exchange_any, "__atomic_exchange", (std::size_t bytes, volatile void* at, const void* from, void* to, int order)) {
-  if (!carried(at)) {
-    return next_one<void(std::size_t, volatile void*, const void*, void*, int)>("__atomic_exchange")(bytes, at, from, to, order);
-  }
+  static constinit Next<void(std::size_t, volatile void*, const void*, void*, int)> real("__atomic_exchange");
+  if (!carried(at)) return real(bytes, at, from, to, order);
   const Locked locked(at, bytes);
   auto* const object = static_cast<unsigned char*>(const_cast<void*>(at));
   const auto* const wanted = static_cast<const unsigned char*>(from);
@@ -187,10 +181,8 @@ PLAIT_CALL(void, exchange_any, "__atomic_exchange", (std::size_t bytes, volatile
 
 PLAIT_CALL(bool, compare_exchange_any, "__atomic_compare_exchange",
            (std::size_t bytes, volatile void* at, void* expected, const void* wanted, int success, int failure)) {
-  if (!carried(at)) {
-    return next_one<bool(std::size_t, volatile void*, void*, const void*, int, int)>("__atomic_compare_exchange")(bytes, at, expected,
-                                                                                                                  wanted, success, failure);
-  }
+  static constinit Next<bool(std::size_t, volatile void*, void*, const void*, int, int)> real("__atomic_compare_exchange");
+  if (!carried(at)) return real(bytes, at, expected, wanted, success, failure);
   const Locked locked(at, bytes);
   if (std::memcmp(const_cast<void*>(at), expected, bytes) != 0) {
     std::memcpy(expected, const_cast<void*>(at), bytes);
@@ -221,9 +213,7 @@ PLAIT_CALL(bool, compare_exchange_16, "__atomic_compare_exchange_16",
 
 PLAIT_CALL(int, guard_acquire, "__cxa_guard_acquire", (std::uint64_t* guard)) {
   if (!carried(guard)) {
-    // Not initialized by a call: that would come here again.
-    static int (*real)(std::uint64_t*) = nullptr;
-    if (!real) real = next_one<int(std::uint64_t*)>("__cxa_guard_acquire");
+    static constinit Next<int(std::uint64_t*)> real("__cxa_guard_acquire");
     return real(guard);
   }
   lock(kGuardLocks | reinterpret_cast<std::uintptr_t>(guard));
@@ -233,13 +223,15 @@ PLAIT_CALL(int, guard_acquire, "__cxa_guard_acquire", (std::uint64_t* guard)) {
 }
 
 PLAIT_CALL(void, guard_release, "__cxa_guard_release", (std::uint64_t* guard)) {
-  if (!carried(guard)) return next_one<void(std::uint64_t*)>("__cxa_guard_release")(guard);
+  static constinit Next<void(std::uint64_t*)> real("__cxa_guard_release");
+  if (!carried(guard)) return real(guard);
   *reinterpret_cast<volatile unsigned char*>(guard) = 1;
   unlock(kGuardLocks | reinterpret_cast<std::uintptr_t>(guard));
 }
 
 PLAIT_CALL(void, guard_abort, "__cxa_guard_abort", (std::uint64_t* guard)) {
-  if (!carried(guard)) return next_one<void(std::uint64_t*)>("__cxa_guard_abort")(guard);
+  static constinit Next<void(std::uint64_t*)> real("__cxa_guard_abort");
+  if (!carried(guard)) return real(guard);
   unlock(kGuardLocks | reinterpret_cast<std::uintptr_t>(guard));
 }
 }

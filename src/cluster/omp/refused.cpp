@@ -28,7 +28,7 @@ using Any = Word(Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Wor
 #define PLAIT_REFUSED(name)                                                                                                             \
   PLAIT_OMP Word name(Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i, Word j, Word k, Word l, Word m, Word n) { \
     if (member()) refuse(#name);                                                                                                        \
-    static Any* const real = libgomp<Any>(#name);                                                                                       \
+    static constinit Next<Any> real(#name);                                                                                             \
     return real(a, b, c, d, e, f, g, h, i, j, k, l, m, n);                                                                              \
   }
 PLAIT_REFUSED(GOMP_doacross_post)

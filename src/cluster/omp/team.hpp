@@ -3,13 +3,11 @@
 // libgomp's, inside its process.
 #pragma once
 
-#include <dlfcn.h>
-
 #include <cstdint>
 #include <type_traits>
 
-#include "base/fatal.hpp"
 #include "cluster/engine.hpp"
+#include "cluster/next.hpp"
 
 namespace plait::cluster::omp {
 
@@ -81,16 +79,10 @@ inline constexpr LockId kAtomicLock = kCriticalLock + 1;
 inline constexpr LockId kOrderedLock = kCriticalLock + 2;
 
 /// libgomp's function of this name, which ours stands before.
-template <class Function>
-Function* libgomp(const char* name) {
-  void* const found = dlsym(RTLD_NEXT, name);
-  if (!found) fatal("OpenMP over several nodes: libgomp has no %s", name);
-  return reinterpret_cast<Function*>(found);
-}
-#define PLAIT_LIBGOMP(name)                                                        \
-  ([] {                                                                            \
-    static auto* const real = plait::cluster::omp::libgomp<decltype(name)>(#name); \
-    return real;                                                                   \
+#define PLAIT_LIBGOMP(name)                                            \
+  ([] {                                                                \
+    static constinit plait::cluster::Next<decltype(name)> real(#name); \
+    return real.get();                                                 \
   }())
 #define PLAIT_OMP extern "C" [[gnu::visibility("default")]]
 
