@@ -33,6 +33,8 @@ enum class Kind : std::uint32_t {
   answer,
   tell,
   free,
+  operate,
+  result,
   kinds
 };
 

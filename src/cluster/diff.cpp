@@ -62,6 +62,16 @@ std::vector<std::byte> encode_diff(const std::byte* page, const std::byte* twin)
   return diff;
 }
 
+std::vector<std::byte> diff_of_object(std::size_t offset, std::size_t bytes, const std::byte* page) {
+  const std::size_t word = offset / 8;
+  const std::uint64_t value = word_at(page, word);
+  std::vector<std::byte> diff(kMap + 9);
+  diff[word / 8] = std::byte{1} << (word % 8);
+  diff[kMap] = static_cast<std::byte>(((1U << bytes) - 1) << (offset % 8));
+  std::memcpy(diff.data() + kMap + 1, &value, sizeof value);
+  return diff;
+}
+
 namespace {
 
 /// Calls `put(place, value, mask)` for each word that has changed.

@@ -64,6 +64,15 @@ bool try_lock(LockId id);
 /// OpenMP's flush without a list.
 void flush();
 
+enum class Operation : std::uint32_t { load, store, exchange, compare_exchange, add, sub, bit_and, bit_or, bit_xor, bit_nand };
+/// The process that does atomic operations on an object; its own threads do them as they are. -1 where memory is not shared.
+int home(const volatile void* object) noexcept;
+/// What an object was at the last barrier or fork; false if that is not known here any more.
+bool load_of_last_meeting(const volatile void* object, unsigned bytes, std::uint64_t& value) noexcept;
+/// Has an atomic operation done by another process. The object has 1, 2, 4 or 8 bytes and lies within 8 aligned ones. Returns what was
+/// there before. Who reads what another has written so sees what that one had written before.
+std::uint64_t operate(volatile void* object, unsigned bytes, Operation operation, std::uint64_t value, std::uint64_t expected);
+
 // --- Memory
 
 /// Lies in memory that all processes share: the heap, global variables, the stack of main.
@@ -74,7 +83,7 @@ void deallocate(void* pointer);
 void touch(const void* start, std::size_t bytes, bool write);
 
 /// What has happened to the pages of this process so far.
-enum class Event : std::uint8_t { read_fault, write_fault, twin, notice, ask, diff, apply, push, repossess, kinds };
+enum class Event : std::uint8_t { read_fault, write_fault, twin, notice, ask, diff, apply, push, repossess, operate, kinds };
 std::uint64_t count_of(Event event) noexcept;
 /// For tests: is called for each, under the engine's lock. `other`: a process, or -1; `from`, `to`: intervals.
 using Trace = void (*)(Event event, std::uint32_t page, int other, std::uint32_t from, std::uint32_t to);

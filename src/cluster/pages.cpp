@@ -55,16 +55,14 @@ void drop_twin(Page& page) {
   protocol_bytes -= kPage;
 }
 
-/// The diff between the twin and `now`, which is the page or a copy of it.
-const Diff* add_diff(Page& page, const std::byte* now, bool also_empty = false) {
-  std::vector<std::byte> bytes = encode_diff(now, page.twin);
+void add_diff(Page& page, std::uint32_t first, std::vector<std::byte> bytes) {
   const std::uint32_t since = page.last_upto;
   page.last_upto = closed();
   traced(Event::diff, page.id, -1, since, closed());
-  if (bytes.empty() && !also_empty) return nullptr;
+  // Who gets the page's diffs without asking needs all of them, to know that none is missing.
+  if (bytes.empty() && !page.pushed) return;
   protocol_bytes += bytes.size();
-  page.diffs.push_back({++lamport, page.first, since, closed(), std::move(bytes)});
-  return &page.diffs.back();
+  page.diffs.push_back({++lamport, first, since, closed(), std::move(bytes)});
 }
 
 }  // namespace
@@ -125,7 +123,7 @@ void settle(Page& page) {
     if (!page.predicted) refresh(page);
     return;
   }
-  if (!page.predicted) add_diff(page, service_view(page.id));
+  if (!page.predicted) add_diff(page, page.first, encode_diff(service_view(page.id), page.twin));
   drop_twin(page);
   page.state = State::clean;
 }
@@ -146,17 +144,27 @@ void make_exclusive(Page& page) {
   page.state = State::exclusive;
 }
 
-const Diff& refresh(Page& page) {
+void refresh(Page& page) {
   const bool was_predicted = page.predicted;
   // The page may be written to meanwhile, if it is watched: what the diff has and what the new twin has must be the same.
   alignas(64) std::array<std::byte, kPage> now;
   std::memcpy(now.data(), service_view(page.id), kPage);
-  const Diff& diff = *add_diff(page, now.data(), true);
+  add_diff(page, page.first, encode_diff(now.data(), page.twin));
   std::memcpy(page.twin, now.data(), kPage);
   page.predicted = true;
   page.unchanged = 0;
   if (!was_predicted) predicted.push_back(&page);
-  return diff;
+}
+
+void add_change(Page& page, std::size_t offset, std::size_t bytes) {
+  const std::byte* const now = service_view(page.id);
+  const std::uint32_t next = ++closed();
+  add_diff(page, next, diff_of_object(offset, bytes, now));
+  // So that it is not the program's change as well.
+  if (page.twin) apply_diff(page.diffs.back().bytes, page.twin);
+  page.pending[the_job.process] = page.applied[the_job.process] = next;
+  intervals[static_cast<std::size_t>(the_job.process)].push_back({next, {page.id}});
+  traced(Event::notice, page.id, -1, next, next);
 }
 
 void close_interval(bool quiet) {
@@ -222,11 +230,13 @@ void put_intervals(Message& message, int process, std::uint32_t after) {
   }
 }
 
-void get_intervals(Received& message, void (*each)(int process, const Interval& interval)) {
+std::uint32_t get_intervals(Received& message, void (*each)(int process, const Interval& interval)) {
   const int process = message.get<int>();
   const auto count = message.get<std::uint32_t>();
+  std::uint32_t last = 0;
   for (std::uint32_t i = 0; i < count; ++i) {
     Interval interval{message.get<std::uint32_t>(), {}};
+    last = interval.number;
     const auto runs = message.get<std::uint32_t>();
     for (std::uint32_t run = 0; run < runs; ++run) {
       const auto first = message.get<PageId>();
@@ -237,6 +247,7 @@ void get_intervals(Received& message, void (*each)(int process, const Interval& 
     known[static_cast<std::size_t>(process)] = interval.number;
     each(process, interval);
   }
+  return last;
 }
 
 void heed(Received& message, int senders) {

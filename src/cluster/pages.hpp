@@ -56,6 +56,8 @@ struct Page {
   std::int32_t source;          ///< who has a copy: its first owner, or the last that gave notice
   std::uint32_t first = 0;      ///< the interval in which the twin was made
   std::uint32_t last_upto = 0;
+  std::uint32_t changed_at = 0;   ///< the number of the last meeting before others' changes were put into the page
+  std::uint32_t pushed_upto = 0;  ///< diffs up to here were sent along with barriers
   std::byte* twin = nullptr;
   std::uint64_t asked = 0;         ///< processes that have asked for changes since the last notice, as bits
   std::uint64_t asked_before = 0;  ///< between the notice before and the last
@@ -95,12 +97,14 @@ bool has_noticed_twin(const Page& page) noexcept;
 /// The page lacks changes that it has notice of.
 bool lacks(const Page& page) noexcept;
 /// Makes the diff of a dirty page and a new twin at once: it stays writable.
-const Diff& refresh(Page& page);
+void refresh(Page& page);
+/// An object of the page was changed here for another process, which gets an interval and a diff of its own. Earlier changes have theirs.
+void add_change(Page& page, std::size_t offset, std::size_t bytes);
 
 /// Notices of intervals, as they lie in messages.
 void put_intervals(Message& message, int process, std::uint32_t after);
-/// Calls `each(process, interval)` for those not yet known, which become known.
-void get_intervals(Received& message, void (*each)(int process, const Interval& interval));
+/// Of one process: calls `each(process, interval)` for those not yet known, which become known. Returns the last one's number, 0 if none.
+std::uint32_t get_intervals(Received& message, void (*each)(int process, const Interval& interval));
 /// Heeds notices while threads of this process run: those of a lock.
 void heed(Received& message, int senders);
 

@@ -24,6 +24,7 @@ std::size_t most_bytes = std::size_t{256} << 20;
 struct Fetch {
   std::size_t outstanding = 0;  ///< pages whose answers have not come
   std::vector<Received> answers;
+  Page* in_background = nullptr;  ///< no thread waits for this page: a handler wants it
 };
 std::map<std::uint64_t, Fetch*> fetches;
 std::uint64_t next_fetch = 0;
@@ -109,14 +110,6 @@ void on_fetch(Received message) {
   }
 }
 
-void on_pages(Received message) {
-  const Head head = message.head();
-  const auto found = fetches.find(head.token);
-  if (found == fetches.end()) fatal("OpenMP over several nodes: pages that nobody has asked for");
-  found->second->outstanding -= head.small;
-  found->second->answers.push_back(std::move(message));
-}
-
 struct Change {
   Page* page;
   std::uint64_t stamp;
@@ -136,6 +129,7 @@ void install(std::vector<Received>& answers) {
         }
         std::memcpy(service_view(page.id), answer.bytes(kPage), kPage);
         page.state = State::invalid;
+        page.changed_at = meetings;
         traced(Event::apply, page.id, answer.from());
         continue;
       }
@@ -152,6 +146,7 @@ void install(std::vector<Received>& answers) {
   }
   std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) { return a.stamp < b.stamp; });
   for (const Change& change : changes) {
+    change.page->changed_at = meetings;
     if (watched(change.page->id)) {
       apply_diff_to_page_in_use(change.bytes, service_view(change.page->id));
     } else {
@@ -172,6 +167,74 @@ bool goes_along(PageId id, const Page& first) {
   return !page.busy && (page.state == State::absent || page.state == State::invalid);
 }
 
+/// Asks for what pages lack. False if they lack nothing.
+bool ask_for(std::span<Page* const> pages, Fetch& fetch) {
+  std::map<int, std::vector<Question>> questions;
+  for (const Page* const page : pages) {
+    if (page->state == State::absent) {
+      questions[page->source].push_back({page->id, 0, 0, 1});
+      continue;
+    }
+    for (int n = 0; n < the_job.processes; ++n) {
+      if (page->pending[n] > page->applied[n]) questions[n].push_back({page->id, page->applied[n], page->pending[n], 0});
+    }
+  }
+  if (questions.empty()) return false;
+  const std::uint64_t token = ++next_fetch;
+  fetches[token] = &fetch;
+  for (const auto& [process, list] : questions) {
+    Message message(Kind::fetch, static_cast<std::uint32_t>(the_job.process), token);
+    for (const Question& question : list) {
+      message.put(question);
+      traced(Event::ask, question.page, process, question.since, known_page(question.page)->pending[process]);
+    }
+    fetch.outstanding += list.size();
+    send(process, std::move(message));
+  }
+  return true;
+}
+
+/// Pages that cannot wait for a fault, and that are being fetched.
+int watched_under_way = 0;
+
+/// Goes on with a page that a handler wants. `fetch` ends with it.
+void fetch_in_background(Fetch* fetch) {
+  Page& page = *fetch->in_background;
+  install(fetch->answers);
+  fetch->answers.clear();
+  if (ask_for({&fetch->in_background, 1}, *fetch)) return;
+  delete fetch;
+  page.busy = false;
+  if (watched(page.id)) {
+    --watched_under_way;
+  } else {
+    page.state = State::clean;
+    protect(page.id, 1, Access::read);
+  }
+}
+
+void on_pages(Received message) {
+  const Head head = message.head();
+  const auto found = fetches.find(head.token);
+  if (found == fetches.end()) fatal("OpenMP over several nodes: pages that nobody has asked for");
+  Fetch& fetch = *found->second;
+  fetch.outstanding -= head.small;
+  fetch.answers.push_back(std::move(message));
+  if (fetch.outstanding > 0) return;
+  fetches.erase(found);
+  if (!fetch.in_background) return;  // the thread that waits goes on
+  fetch_in_background(&fetch);
+  if (when_pages_come) when_pages_come();
+}
+
+void begin_in_background(Page& page) {
+  page.busy = true;
+  if (watched(page.id)) ++watched_under_way;
+  auto* const fetch = new Fetch;
+  fetch->in_background = &page;
+  fetch_in_background(fetch);
+}
+
 /// Asks for what a page and those behind it lack, until they lack nothing.
 void fetch(Page& wanted, bool write) {
   std::vector<Page*> pages{&wanted};
@@ -181,33 +244,10 @@ void fetch(Page& wanted, bool write) {
   }
   expected_page = wanted.id + static_cast<PageId>(pages.size());
   for (Page* const page : pages) page->busy = true;
-  for (;;) {
-    std::map<int, std::vector<Question>> questions;
-    for (const Page* const page : pages) {
-      if (page->state == State::absent) {
-        questions[page->source].push_back({page->id, 0, 0, 1});
-        continue;
-      }
-      for (int n = 0; n < the_job.processes; ++n) {
-        if (page->pending[n] > page->applied[n]) questions[n].push_back({page->id, page->applied[n], page->pending[n], 0});
-      }
-    }
-    if (questions.empty()) break;
-    Fetch fetch;
-    const std::uint64_t token = ++next_fetch;
-    fetches[token] = &fetch;
-    for (const auto& [process, list] : questions) {
-      Message message(Kind::fetch, static_cast<std::uint32_t>(the_job.process), token);
-      for (const Question& question : list) {
-        message.put(question);
-        traced(Event::ask, question.page, process, question.since, known_page(question.page)->pending[process]);
-      }
-      fetch.outstanding += list.size();
-      send(process, std::move(message));
-    }
+  for (Fetch fetch; ask_for(pages, fetch);) {
     wait_until([&fetch] { return fetch.outstanding == 0; });
-    fetches.erase(token);
     install(fetch.answers);
+    fetch.answers.clear();
   }
   Protections protections;
   for (Page* const page : pages) {
@@ -221,23 +261,38 @@ void fetch(Page& wanted, bool write) {
     protections.apply();
     protect(wanted.id, 1, Access::write);
   }
+  if (when_pages_come) when_pages_come();
 }
 
 }  // namespace
 
+void (*when_pages_come)() = nullptr;
+std::uint32_t meetings = 0;
+
+bool is_current(Page& page) {
+  for (; !watched_lacking.empty(); watched_lacking.pop_back()) {
+    Page& lacking = *watched_lacking.back();
+    if (!lacking.busy && lacks(lacking)) begin_in_background(lacking);
+  }
+  if (watched_under_way > 0 || page.busy) return false;
+  if (page.state != State::absent && page.state != State::invalid) return true;
+  begin_in_background(page);
+  return !page.busy && watched_under_way == 0;
+}
+
 void fetch_watched() {
-  static int under_way = 0;  // under the engine's lock
   for (;;) {
     if (!watched_lacking.empty()) {
       Page* const page = watched_lacking.back();
       watched_lacking.pop_back();
       if (page->busy || !lacks(*page)) continue;  // who fetches it looks again itself
-      ++under_way;
+      ++watched_under_way;
       fetch(*page, false);
-      --under_way;
-    } else if (under_way > 0) {
+      --watched_under_way;
+      if (when_pages_come) when_pages_come();
+    } else if (watched_under_way > 0) {
       // Another thread got the notices that this one builds on, and does not have the pages yet.
-      wait_until([] { return under_way == 0 || !watched_lacking.empty(); });
+      wait_until([] { return watched_under_way == 0 || !watched_lacking.empty(); });
     } else {
       return;
     }
@@ -260,7 +315,7 @@ struct Push {
 /// Own intervals before this one have been looked through for pages to push.
 std::size_t pushed_from = 0;
 
-/// Ends the interval, and makes the diffs that others get without asking.
+/// Ends the interval, and makes the diffs that others get without asking: those of pages that have changed since the last barrier.
 std::vector<Page*> release() {
   close_interval(true);
   auto& own = intervals[static_cast<std::size_t>(the_job.process)];
@@ -268,7 +323,7 @@ std::vector<Page*> release() {
   for (; pushed_from < own.size(); ++pushed_from) {
     for (const PageId id : own[pushed_from].pages) {
       Page& page = *known_page(id);
-      if (page.pushed && has_noticed_twin(page) && !page.marked) {
+      if (page.pushed && !page.marked) {
         page.marked = true;
         pages.push_back(&page);
       }
@@ -276,24 +331,32 @@ std::vector<Page*> release() {
   }
   for (Page* const page : pages) {
     page->marked = false;
-    refresh(*page);
+    if (has_noticed_twin(*page)) refresh(*page);
   }
   return pages;
 }
 
+/// After the messages with them were made.
+void end_release(const std::vector<Page*>& pages) {
+  for (Page* const page : pages) page->pushed_upto = page->last_upto;
+}
+
+/// With the intervals of other processes as well: locks and atomic operations may have made them after these came to the barrier.
 void put_release(Message& message, int to, const std::vector<Page*>& pages) {
-  put_intervals(message, the_job.process, 0);
+  for (int n = 0; n < the_job.processes; ++n) put_intervals(message, n, n == to ? ~0U : 0);
   const std::size_t at = message.size();
   std::uint32_t count = 0;
   message.put(count);
   if (to >= 64) return;
   for (const Page* const page : pages) {
     if (!(page->pushed >> to & 1)) continue;
-    const Diff& diff = page->diffs.back();
-    traced(Event::push, page->id, to, diff.since, diff.upto);
-    message.put(Push{page->id, diff.since, diff.upto, static_cast<std::uint32_t>(diff.bytes.size()), diff.stamp});
-    message.bytes(diff.bytes.data(), diff.bytes.size());
-    ++count;
+    const auto later = [page](const Diff& diff) { return diff.upto > page->pushed_upto; };
+    for (auto diff = std::find_if(page->diffs.begin(), page->diffs.end(), later); diff != page->diffs.end(); ++diff) {
+      traced(Event::push, page->id, to, diff->since, diff->upto);
+      message.put(Push{page->id, diff->since, diff->upto, static_cast<std::uint32_t>(diff->bytes.size()), diff->stamp});
+      message.bytes(diff->bytes.data(), diff->bytes.size());
+      ++count;
+    }
   }
   message.set(at, count);
 }
@@ -304,21 +367,24 @@ struct Arrived {
   const std::byte* bytes;
 };
 
-/// Heeds notices and takes diffs that came along, while no thread of this process runs the program.
-void acquire(std::vector<Received>& messages) {
+/// Heeds notices and takes diffs that came along, while no thread of this process runs the program. `told` gets the last intervals of which
+/// the messages tell, by process.
+void acquire(std::vector<Received>& messages, std::vector<std::uint32_t>& told) {
   static std::vector<Page*> noticed;  // under the engine's lock
   noticed.clear();
   std::vector<Arrived> pushes;
   for (Received& message : messages) {
-    get_intervals(message, [](int process, const Interval& interval) {
-      for (const PageId id : interval.pages) {
-        Page& page = page_at(id);
-        page.pending[process] = interval.number;
-        page.source = process;
-        if (!page.marked) noticed.push_back(&page);
-        page.marked = true;
-      }
-    });
+    for (std::uint32_t& last : told) {
+      last = std::max(last, get_intervals(message, [](int process, const Interval& interval) {
+                        for (const PageId id : interval.pages) {
+                          Page& page = page_at(id);
+                          page.pending[process] = interval.number;
+                          page.source = process;
+                          if (!page.marked) noticed.push_back(&page);
+                          page.marked = true;
+                        }
+                      }));
+    }
     const auto count = message.get<std::uint32_t>();
     for (std::uint32_t i = 0; i < count; ++i) {
       const auto push = message.get<Push>();
@@ -333,7 +399,7 @@ void acquire(std::vector<Received>& messages) {
     for (end = i; end < pushes.size() && pushes[end].push.page == pushes[i].push.page; ++end) {
     }
     Page& page = page_at(pushes[i].push.page);
-    if (page.state != State::clean && page.state != State::dirty) continue;
+    if (page.busy || page.state == State::absent || page.state == State::exclusive) continue;
     // All that the page lacks, or nothing: the order of changes would be lost.
     std::vector<std::uint32_t> reached(page.applied, page.applied + the_job.processes);
     for (std::size_t k = i; k < end; ++k) {
@@ -357,6 +423,10 @@ void acquire(std::vector<Received>& messages) {
       traced(Event::apply, page.id, pushes[k].from, page.applied[pushes[k].from], pushes[k].push.upto);
     }
     std::copy(reached.begin(), reached.end(), page.applied);
+    if (page.state == State::invalid) {
+      page.state = State::clean;
+      protections.add(page.id, Access::read);
+    }
   }
   for (Page* const page : noticed) {
     page->marked = false;
@@ -369,6 +439,8 @@ void acquire(std::vector<Received>& messages) {
   }
   protections.apply();
   fetch_watched();
+  ++meetings;
+  if (when_pages_come) when_pages_come();
 }
 
 Received take(int from, Kind kind) {
@@ -404,7 +476,7 @@ void repossess() {
     if (alone) settle(*page);
     for (const Diff& diff : page->diffs) protocol_bytes -= diff.bytes.size();
     page->diffs.clear();
-    page->last_upto = 0;
+    page->last_upto = page->pushed_upto = 0;
     if (page->state == State::invalid) page->state = State::absent;
     if (alone) make_exclusive(*page);
     if (alone) traced(Event::repossess, page->id);
@@ -468,25 +540,26 @@ void barrier() {
   const Guard guard;
   const std::vector<Page*> pages = release();
   // By process: its last interval that all hear of in this barrier.
-  std::vector<std::uint64_t> told(static_cast<std::size_t>(the_job.processes), closed());
+  std::vector<std::uint32_t> told(static_cast<std::size_t>(the_job.processes));
+  told[static_cast<std::size_t>(the_job.process)] = closed();
   const bool full = protocol_bytes > most_bytes;
   for (int n = 0; n < the_job.processes; ++n) {
     if (n == the_job.process) continue;
-    Message message(Kind::barrier, full, 0, closed());
+    Message message(Kind::barrier, full);
     put_release(message, n, pages);
     send(n, std::move(message));
   }
+  end_release(pages);
   std::vector<Received> messages;
   bool anybody_full = full;
   for (int n = 0; n < the_job.processes; ++n) {
     if (n == the_job.process) continue;
     messages.push_back(take(n, Kind::barrier));
-    told[static_cast<std::size_t>(n)] = messages.back().head().more;
     anybody_full = anybody_full || messages.back().head().small;
   }
-  acquire(messages);
-  // A lock that was given away meanwhile may have ended an interval that not all have heard of, as main's stack is written to at any time.
-  // Whoever knows of it goes on telling it: a later one, heard of alone, would hide it.
+  acquire(messages, told);
+  // An interval that not all have heard of, of whoever is at work for another process meanwhile. Those who know of it go on telling it: a
+  // later one, heard of alone, would hide it.
   for (std::size_t n = 0; n < intervals.size(); ++n) {
     std::erase_if(intervals[n], [&](const Interval& one) { return one.number <= told[n]; });
   }
@@ -505,6 +578,8 @@ void fork(std::span<const std::byte> region) {
     put_release(message, n, pages);
     send(n, std::move(message));
   }
+  end_release(pages);
+  ++meetings;
 }
 
 bool await_fork(std::span<std::byte> region) {
@@ -519,7 +594,8 @@ bool await_fork(std::span<std::byte> region) {
     const std::size_t size = messages[0].head().small;
     const std::byte* const start = messages[0].bytes(size);
     bytes.assign(start, start + size);
-    acquire(messages);
+    std::vector<std::uint32_t> told(static_cast<std::size_t>(the_job.processes));
+    acquire(messages, told);
   }
   std::memcpy(region.data(), bytes.data(), std::min(bytes.size(), region.size()));
   return true;

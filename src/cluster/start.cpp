@@ -17,6 +17,7 @@
 #include "base/event_count.hpp"
 #include "base/fatal.hpp"
 #include "base/settings.hpp"
+#include "cluster/atomics.hpp"
 #include "cluster/carrier.hpp"
 #include "cluster/ends.hpp"
 #include "cluster/faults.hpp"
@@ -84,9 +85,9 @@ void report() {
   std::fprintf(
       stderr,
       "plait: process %d: %llu read faults, %llu write faults, %llu copies of pages, %llu notices, %llu changes made, %llu asked for, "
-      "%llu sent along with barriers, %llu pages given up\n",
+      "%llu sent along with barriers, %llu pages given up, %llu atomic operations on memory of others\n",
       the_job.process, count(Event::read_fault), count(Event::write_fault), count(Event::twin), count(Event::notice), count(Event::diff),
-      count(Event::ask), count(Event::push), count(Event::repossess));
+      count(Event::ask), count(Event::push), count(Event::repossess), count(Event::operate));
 }
 
 /// The first that exit() calls: the MPI's own handlers come after.
@@ -155,6 +156,7 @@ extern "C" [[gnu::visibility("default")]] int plait_cluster_main(int argc, char*
   make_pages();
   start_protocol();
   start_locks();
+  start_atomics();
   start_services();
   prepare(the_job);
   if (the_job.processes == 1) return real(argc, argv, environment);

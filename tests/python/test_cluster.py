@@ -8,7 +8,7 @@ from plait.mpis import ROOT
 from programs import MPI, limits, run
 
 SOURCES = ROOT / "tests/programs/cluster/constructs"
-GROUPS = ("loops", "sync", "atomics", "order", "teams", "tasks")
+GROUPS = ("loops", "sync", "atomics", "homes", "order", "teams", "tasks")
 
 pytestmark = pytest.mark.skipif(
     limits["factor"] > 1 or not (MPI.library.parent / "libplait_cluster.so").exists(), reason="libplait_cluster is not built"

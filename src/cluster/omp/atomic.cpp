@@ -1,7 +1,8 @@
 // The calls of libatomic that gcc makes. A program's own atomics, `omp atomic` and reductions all come here.
 //
-// Order: the lock of a page is acquired and released around each operation, so an operation is both, whatever order the program names.
-// What is written before a store is seen after a load that reads it.
+// Objects of 1, 2, 4 and 8 bytes: the process whose memory it was at the beginning does the operation (src/cluster/atomics.cpp). Others,
+// and objects across a border of 8 bytes: a lock of the page is taken around the operation. Both ways an operation is an acquire and a
+// release, whatever order the program names: what is written before a store is seen after a load that reads it.
 #include "cluster/omp/atomic.hpp"
 
 #include <cstddef>
@@ -11,6 +12,7 @@
 
 #include "cluster/engine.hpp"
 #include "cluster/next.hpp"
+#include "cluster/omp/team.hpp"
 
 // The names are the compiler's own, which a definition may not use: the assembler gets them.
 #define PLAIT_CALLED(name) __asm__(name) __attribute__((visibility("default")))
@@ -48,13 +50,40 @@ class Locked {
   std::uintptr_t last_;
 };
 
-template <class T, class Operation>
-T at_once(volatile void* at, Operation operation) noexcept {
+/// Calls `native` on the object, or has `operation` done by the object's home.
+///
+/// Two relaxed operations need no message; gcc makes both for a reduction. A load may say what was there at the last barrier, as long as
+/// the thread's next load sees what is new. And to exchange a value by itself, right after the home has said that it is there, does
+/// nothing.
+template <class T, class Native>
+T at_once(volatile void* at, Operation operation, int order, T value, T expected, Native native) noexcept {
   auto* const object = static_cast<volatile T*>(at);
   if (!carried(at)) [[likely]]
-    return operation(object);
-  const Locked locked(at, sizeof(T));
-  return operation(object);
+    return native(object);
+  if (reinterpret_cast<std::uintptr_t>(at) % 8 + sizeof(T) > 8) {
+    const Locked locked(at, sizeof(T));
+    return native(object);
+  }
+  if (home(at) == job().process) return native(object);
+  omp::Member* const m = omp::this_member;
+  using Last = omp::Member::Atomic;
+  if (m && order == __ATOMIC_RELAXED) {
+    if (std::uint64_t old = 0; operation == Operation::load && m->atomic == Last::none && load_of_last_meeting(at, sizeof(T), old)) {
+      m->atomic = Last::other;
+      return static_cast<T>(old);
+    }
+    if (operation == Operation::compare_exchange && value == expected && m->atomic == Last::failed_exchange && m->exchanged == at &&
+        m->found == expected) {
+      return expected;
+    }
+  }
+  const auto before = static_cast<T>(operate(at, sizeof(T), operation, value, expected));
+  if (m) {
+    m->atomic = operation == Operation::compare_exchange && before != expected ? Last::failed_exchange : Last::other;
+    m->exchanged = at;
+    m->found = before;
+  }
+  return before;
 }
 
 }  // namespace
@@ -63,48 +92,50 @@ T at_once(volatile void* at, Operation operation) noexcept {
   result call arguments noexcept PLAIT_CALLED(name); \
   result call arguments noexcept
 
-#define PLAIT_FETCH(T, size, operation)                                                                                       \
-  PLAIT_CALL(T, fetch_##operation##_##size, "__atomic_fetch_" #operation "_" #size, (volatile void* at, T value, int)) {      \
-    return at_once<T>(at, [=](volatile T* object) { return __atomic_fetch_##operation(object, value, __ATOMIC_SEQ_CST); });   \
-  }                                                                                                                           \
-  PLAIT_CALL(T, operation##_fetch_##size, "__atomic_" #operation "_fetch_" #size, (volatile void* at, T value, int)) {        \
-    return at_once<T>(at, [=](volatile T* object) { return __atomic_##operation##_fetch(object, value, __ATOMIC_SEQ_CST); }); \
+// Each returns what was there before.
+#define PLAIT_FETCH(T, size, name, operation, expression)                                                            \
+  PLAIT_CALL(T, fetch_##name##_##size, "__atomic_fetch_" #name "_" #size, (volatile void* at, T value, int order)) { \
+    return at_once<T>(at, Operation::operation, order, value, T{},                                                   \
+                      [=](volatile T* object) { return __atomic_fetch_##name(object, value, __ATOMIC_SEQ_CST); });   \
+  }                                                                                                                  \
+  PLAIT_CALL(T, name##_fetch_##size, "__atomic_" #name "_fetch_" #size, (volatile void* at, T value, int order)) {   \
+    const T before = fetch_##name##_##size(at, value, order);                                                        \
+    return static_cast<T>(expression);                                                                               \
   }
 
 // NOLINTBEGIN(bugprone-macro-parentheses): T is a type
-#define PLAIT_SIZE(T, size)                                                                                                                \
-  PLAIT_CALL(T, load_##size, "__atomic_load_" #size, (const volatile void* at, int)) {                                                     \
-    return at_once<T>(const_cast<volatile void*>(at), [](volatile T* object) { return __atomic_load_n(object, __ATOMIC_SEQ_CST); });       \
-  }                                                                                                                                        \
-  PLAIT_CALL(void, store_##size, "__atomic_store_" #size, (volatile void* at, T value, int)) {                                             \
-    at_once<T>(at, [=](volatile T* object) {                                                                                               \
-      __atomic_store_n(object, value, __ATOMIC_SEQ_CST);                                                                                   \
-      return value;                                                                                                                        \
-    });                                                                                                                                    \
-  }                                                                                                                                        \
-  PLAIT_CALL(T, exchange_##size, "__atomic_exchange_" #size, (volatile void* at, T value, int)) {                                          \
-    return at_once<T>(at, [=](volatile T* object) { return __atomic_exchange_n(object, value, __ATOMIC_SEQ_CST); });                       \
-  }                                                                                                                                        \
-  PLAIT_CALL(bool, compare_exchange_##size, "__atomic_compare_exchange_" #size, (volatile void* at, void* expected, T wanted, int, int)) { \
-    T now;                                                                                                                                 \
-    std::memcpy(&now, expected, sizeof now);                                                                                               \
-    bool done = false;                                                                                                                     \
-    at_once<T>(at, [&](volatile T* object) {                                                                                               \
-      done = __atomic_compare_exchange_n(object, &now, wanted, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                                 \
-      return now;                                                                                                                          \
-    });                                                                                                                                    \
-    if (!done) std::memcpy(expected, &now, sizeof now);                                                                                    \
-    return done;                                                                                                                           \
-  }                                                                                                                                        \
-  PLAIT_CALL(bool, test_and_set_##size, "__atomic_test_and_set_" #size, (volatile void* at, int)) {                                        \
-    return at_once<T>(at, [](volatile T* object) { return __atomic_exchange_n(object, T{1}, __ATOMIC_SEQ_CST); }) != 0;                    \
-  }                                                                                                                                        \
-  PLAIT_FETCH(T, size, add)                                                                                                                \
-  PLAIT_FETCH(T, size, sub)                                                                                                                \
-  PLAIT_FETCH(T, size, and)                                                                                                                \
-  PLAIT_FETCH(T, size, or)                                                                                                                 \
-  PLAIT_FETCH(T, size, xor)                                                                                                                \
-  PLAIT_FETCH(T, size, nand)
+#define PLAIT_SIZE(T, size)                                                                                                               \
+  PLAIT_CALL(T, load_##size, "__atomic_load_" #size, (const volatile void* at, int order)) {                                              \
+    return at_once<T>(const_cast<volatile void*>(at), Operation::load, order, T{}, T{},                                                   \
+                      [](volatile T* object) { return __atomic_load_n(object, __ATOMIC_SEQ_CST); });                                      \
+  }                                                                                                                                       \
+  PLAIT_CALL(T, exchange_##size, "__atomic_exchange_" #size, (volatile void* at, T value, int order)) {                                   \
+    return at_once<T>(at, Operation::exchange, order, value, T{},                                                                         \
+                      [=](volatile T* object) { return __atomic_exchange_n(object, value, __ATOMIC_SEQ_CST); });                          \
+  }                                                                                                                                       \
+  PLAIT_CALL(void, store_##size, "__atomic_store_" #size, (volatile void* at, T value, int order)) { exchange_##size(at, value, order); } \
+  PLAIT_CALL(bool, compare_exchange_##size, "__atomic_compare_exchange_" #size,                                                           \
+             (volatile void* at, void* expected, T wanted, int order, int)) {                                                             \
+    T assumed;                                                                                                                            \
+    std::memcpy(&assumed, expected, sizeof assumed);                                                                                      \
+    const T before = at_once<T>(at, Operation::compare_exchange, order, wanted, assumed, [=](volatile T* object) {                        \
+      T now = assumed;                                                                                                                    \
+      __atomic_compare_exchange_n(object, &now, wanted, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                                       \
+      return now;                                                                                                                         \
+    });                                                                                                                                   \
+    if (before == assumed) return true;                                                                                                   \
+    std::memcpy(expected, &before, sizeof before);                                                                                        \
+    return false;                                                                                                                         \
+  }                                                                                                                                       \
+  PLAIT_CALL(bool, test_and_set_##size, "__atomic_test_and_set_" #size, (volatile void* at, int order)) {                                 \
+    return exchange_##size(at, T{1}, order) != 0;                                                                                         \
+  }                                                                                                                                       \
+  PLAIT_FETCH(T, size, add, add, before + value)                                                                                          \
+  PLAIT_FETCH(T, size, sub, sub, before - value)                                                                                          \
+  PLAIT_FETCH(T, size, and, bit_and, before& value)                                                                                       \
+  PLAIT_FETCH(T, size, or, bit_or, before | value)                                                                                        \
+  PLAIT_FETCH(T, size, xor, bit_xor, before ^ value)                                                                                      \
+  PLAIT_FETCH(T, size, nand, bit_nand, ~(before & value))
 
 extern "C" {
 PLAIT_SIZE(std::uint8_t, 1)

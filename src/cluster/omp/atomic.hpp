@@ -1,5 +1,5 @@
 // Atomic operations on memory that is shared, as the compiler calls them with -fno-inline-atomics: on memory of this process alone they
-// are the processor's; on memory of the whole job a lock of the page is taken around them, which brings the page's newest contents along.
+// are the processor's; those on memory of the whole job are the engine's (src/cluster/atomics.hpp).
 #pragma once
 
 #include <atomic>

@@ -119,6 +119,7 @@ bool leads() noexcept { return shared(__builtin_frame_address(0)); }
 }  // namespace
 
 void team_barrier(Member& m) {
+  m.atomic = Member::Atomic::none;
   pool().team.meet(m.region->per_process, [] { barrier(); });
 }
 

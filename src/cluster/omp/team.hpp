@@ -53,6 +53,10 @@ struct Member {
   std::uint64_t high = 0;
   bool has_turn = false;  ///< of an ordered loop
   int final = 0;          ///< final tasks around
+  /// The last atomic operation since the region began or the last barrier, if another process did it.
+  enum class Atomic : std::uint8_t { none, other, failed_exchange } atomic = Atomic::none;
+  const volatile void* exchanged = nullptr;  ///< what a failed exchange was on, and what was there
+  std::uint64_t found = 0;
 };
 
 extern thread_local Member* this_member;
