@@ -184,7 +184,7 @@ void lock(LockId id) {
 void unlock(LockId id) {
   const Guard guard;
   Lock& lock = lock_at(id);
-  if (!lock.held) fatal("a lock is given up that nobody holds");
+  if (!lock.held) fatal("a lock is released that nobody holds");
   lock.held = false;
   if (lock.next.from >= 0) give(id, lock, Wish(lock.next));
 }

@@ -12,7 +12,6 @@ using plait::fatal;
 namespace {
 
 LockId of(const void* object) noexcept { return reinterpret_cast<std::uintptr_t>(object); }
-bool is_job() noexcept { return job().processes > 1; }
 
 /// Nested locks that this thread holds, and how often.
 struct Held {

@@ -6,14 +6,6 @@
 using namespace plait::cluster;
 using namespace plait::cluster::omp;
 
-namespace {
-
-/// This thread's place in the shared team, whatever libgomp runs within.
-Member* around() noexcept { return this_member; }
-bool is_job() noexcept { return job().processes > 1; }
-
-}  // namespace
-
 PLAIT_OMP int omp_get_thread_num() {
   const Member* const m = member();
   return m ? m->number : PLAIT_LIBGOMP(omp_get_thread_num)();
@@ -23,13 +15,13 @@ PLAIT_OMP int omp_get_num_threads() {
   return m ? team_size(*m) : PLAIT_LIBGOMP(omp_get_num_threads)();
 }
 PLAIT_OMP int omp_get_max_threads() {
-  if (!is_job() || (around() && around()->inner > 0)) return PLAIT_LIBGOMP(omp_get_max_threads)();
+  if (!is_job() || (this_member && this_member->inner > 0)) return PLAIT_LIBGOMP(omp_get_max_threads)();
   return usual_threads();
 }
 PLAIT_OMP void omp_set_num_threads(int threads) {
-  if (!around() && is_job()) set_usual_threads(threads);
+  if (!this_member && is_job()) set_usual_threads(threads);
   // In a region it is for regions within.
-  if (around() || !is_job()) PLAIT_LIBGOMP(omp_set_num_threads)(threads);
+  if (this_member || !is_job()) PLAIT_LIBGOMP(omp_set_num_threads)(threads);
 }
 /// Of the whole job: as many as threads run.
 PLAIT_OMP int omp_get_num_procs() { return is_job() ? all_threads() : PLAIT_LIBGOMP(omp_get_num_procs)(); }
@@ -37,20 +29,20 @@ PLAIT_OMP int omp_get_thread_limit() {
   const int limit = PLAIT_LIBGOMP(omp_get_thread_limit)();
   return is_job() ? std::max(limit, all_threads()) : limit;
 }
-PLAIT_OMP int omp_in_parallel() { return around() ? 1 : PLAIT_LIBGOMP(omp_in_parallel)(); }
+PLAIT_OMP int omp_in_parallel() { return this_member ? 1 : PLAIT_LIBGOMP(omp_in_parallel)(); }
 PLAIT_OMP int omp_in_final() {
   const Member* const m = member();
   return m ? m->final > 0 : PLAIT_LIBGOMP(omp_in_final)();
 }
-PLAIT_OMP int omp_get_level() { return PLAIT_LIBGOMP(omp_get_level)() + (around() ? 1 : 0); }
-PLAIT_OMP int omp_get_active_level() { return PLAIT_LIBGOMP(omp_get_active_level)() + (around() ? 1 : 0); }
+PLAIT_OMP int omp_get_level() { return PLAIT_LIBGOMP(omp_get_level)() + (this_member ? 1 : 0); }
+PLAIT_OMP int omp_get_active_level() { return PLAIT_LIBGOMP(omp_get_active_level)() + (this_member ? 1 : 0); }
 PLAIT_OMP int omp_get_ancestor_thread_num(int level) {
-  const Member* const m = around();
+  const Member* const m = this_member;
   if (!m || level <= 0) return level == 0 ? 0 : PLAIT_LIBGOMP(omp_get_ancestor_thread_num)(level);
   return level == 1 ? m->number : PLAIT_LIBGOMP(omp_get_ancestor_thread_num)(level - 1);
 }
 PLAIT_OMP int omp_get_team_size(int level) {
-  const Member* const m = around();
+  const Member* const m = this_member;
   if (!m || level <= 0) return level == 0 ? 1 : PLAIT_LIBGOMP(omp_get_team_size)(level);
   return level == 1 ? team_size(*m) : PLAIT_LIBGOMP(omp_get_team_size)(level - 1);
 }

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <vector>
 
+#include "cluster/omp/loops.hpp"
 #include "cluster/omp/team.hpp"
 
 using namespace plait::cluster;
@@ -11,9 +12,7 @@ using plait::fatal;
 
 namespace {
 
-using Function = void (*)(void*);
 using Copy = void (*)(void*, void*);
-using Ull = unsigned long long;
 
 // Bits of a task's flags.
 constexpr unsigned kFinal = 1U << 1;
@@ -60,10 +59,8 @@ void run_taskloop(Member& m, Function function, void* data, Copy copy, long byte
                   T start, T end, T step) {
   if (flags & kReduction) fatal("OpenMP over several nodes: reductions of a taskloop are not carried: use a parallel loop");
   const bool up = (flags & kUp) != 0;
-  if (up ? start >= end : start <= end) return;
-  const auto distance = up ? static_cast<Ull>(end) - static_cast<Ull>(start) : static_cast<Ull>(start) - static_cast<Ull>(end);
-  const auto each = up ? static_cast<Ull>(step) : Ull{0} - static_cast<Ull>(step);
-  const Ull count = (distance - 1) / each + 1;
+  const Ull count = iterations(start, end, step, up);
+  if (count == 0) return;
   Ull n = 1;
   if (tasks > 0) n = (flags & kGrainsize) ? count / tasks : static_cast<Ull>(tasks);
   n = n == 0 ? 1 : n > count ? count : n;
@@ -115,10 +112,6 @@ PLAIT_OMP void GOMP_taskloop_ull(Function function, void* data, Copy copy, long 
 }
 
 // All tasks have ended.
-#define PLAIT_NOTHING(name)               \
-  PLAIT_OMP void name() {                 \
-    if (!member()) PLAIT_LIBGOMP(name)(); \
-  }
 PLAIT_NOTHING(GOMP_taskwait)
 PLAIT_NOTHING(GOMP_taskyield)
 PLAIT_NOTHING(GOMP_taskgroup_start)

@@ -143,10 +143,6 @@ bool run_everywhere(Region& region, unsigned threads) {
   region.runtime = schedule_of(kind);
   region.runtime_chunk = static_cast<std::uint64_t>(std::max(chunk, 0));
   if (region.runtime != Schedule::fixed && region.runtime_chunk == 0) region.runtime_chunk = 1;
-  if (region.has_loop && region.loop.chunk == kRuntimeChunk) {
-    region.loop.schedule = region.runtime;
-    region.loop.chunk = region.runtime_chunk;
-  }
   static void** const copied = static_cast<void**>(allocate(sizeof(void*), alignof(void*)));
   region.copied = copied;
   alone.store(false, std::memory_order_relaxed);

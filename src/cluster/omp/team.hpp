@@ -11,6 +11,9 @@
 
 namespace plait::cluster::omp {
 
+using Function = void (*)(void*);
+using Ull = unsigned long long;
+
 enum class Schedule : std::uint32_t { fixed, dynamic, monotonic, guided };  // fixed: OpenMP's static
 
 /// A loop that is shared: `count` iterations from `start` in steps of `step`, in the arithmetic of the loop's own type.
@@ -26,7 +29,7 @@ struct Loop {
 
 /// What process 0 tells the others of a region. Code and data lie at the same addresses everywhere.
 struct Region {
-  void (*function)(void*) = nullptr;
+  Function function = nullptr;
   void* data = nullptr;
   std::uint64_t number = 0;
   std::int32_t per_process = 1;  ///< threads
@@ -66,6 +69,8 @@ inline Member* member() noexcept {
   Member* const m = this_member;
   return m && m->inner == 0 ? m : nullptr;
 }
+/// Several processes: what the program runs is not libgomp's alone.
+inline bool is_job() noexcept { return job().processes > 1; }
 [[nodiscard]] inline int team_size(const Member& m) noexcept { return m.region->per_process * job().processes; }
 
 /// All threads of the team.
@@ -89,5 +94,10 @@ inline constexpr LockId kOrderedLock = kCriticalLock + 2;
     return real.get();                                                 \
   }())
 #define PLAIT_OMP extern "C" [[gnu::visibility("default")]]
+/// In a shared team there is nothing to do.
+#define PLAIT_NOTHING(name)               \
+  PLAIT_OMP void name() {                 \
+    if (!member()) PLAIT_LIBGOMP(name)(); \
+  }
 
 }  // namespace plait::cluster::omp

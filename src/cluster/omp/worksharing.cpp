@@ -8,9 +8,6 @@ using namespace plait::cluster::omp;
 
 namespace {
 
-using Function = void (*)(void*);
-using Ull = unsigned long long;
-
 /// Around what libgomp runs for a thread of a shared team.
 class Inner {
  public:
@@ -31,16 +28,7 @@ class Inner {
 
 /// Threads of a team that is libgomp's: as many as usual where nothing is said.
 unsigned said(unsigned threads) noexcept {
-  return threads > 0 || this_member || job().processes == 1 ? threads : static_cast<unsigned>(usual_threads());
-}
-
-template <class T>
-std::uint64_t iterations(T start, T end, T step, bool up) noexcept {
-  if (up ? start >= end : start <= end) return 0;
-  const auto distance = up ? static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(start)
-                           : static_cast<std::uint64_t>(start) - static_cast<std::uint64_t>(end);
-  const auto each = up ? static_cast<std::uint64_t>(step) : std::uint64_t{0} - static_cast<std::uint64_t>(step);
-  return (distance - 1) / each + 1;
+  return threads > 0 || this_member || !is_job() ? threads : static_cast<unsigned>(usual_threads());
 }
 
 template <class T>
@@ -65,43 +53,41 @@ bool next(Member& m, T* low, T* high) {
   return true;
 }
 
-void barrier_of(Member& m) { team_barrier(m); }
+Loop sections(unsigned count) noexcept { return {1, count + std::uint64_t{1}, 1, count, 1, Schedule::dynamic, 0}; }
+
+/// A region: of all processes, or of libgomp with so many threads. `loop`: what it begins with, or null.
+template <class Libgomp>
+void run(Function function, void* data, unsigned threads, const Loop* loop, Libgomp libgomp) {
+  Region region;
+  region.function = function;
+  region.data = data;
+  if (loop) {
+    region.loop = *loop;
+    region.has_loop = 1;
+  }
+  if (run_everywhere(region, threads)) return;
+  const Inner inner(this_member);
+  libgomp(inner.threads(said(threads)));
+}
 
 }  // namespace
 
 // ---- regions
 
 PLAIT_OMP void GOMP_parallel(Function function, void* data, unsigned threads, unsigned flags) {
-  Region region;
-  region.function = function;
-  region.data = data;
-  if (run_everywhere(region, threads)) return;
-  const Inner inner(this_member);
-  PLAIT_LIBGOMP(GOMP_parallel)(function, data, inner.threads(said(threads)), flags);
+  run(function, data, threads, nullptr, [=](unsigned n) { PLAIT_LIBGOMP(GOMP_parallel)(function, data, n, flags); });
 }
-
 PLAIT_OMP void GOMP_parallel_sections(Function function, void* data, unsigned threads, unsigned count, unsigned flags) {
-  Region region;
-  region.function = function;
-  region.data = data;
-  region.has_loop = 1;
-  region.loop = {1, count + std::uint64_t{1}, 1, count, 1, Schedule::dynamic, 0};
-  if (run_everywhere(region, threads)) return;
-  const Inner inner(this_member);
-  PLAIT_LIBGOMP(GOMP_parallel_sections)(function, data, inner.threads(said(threads)), count, flags);
+  const Loop loop = sections(count);
+  run(function, data, threads, &loop, [=](unsigned n) { PLAIT_LIBGOMP(GOMP_parallel_sections)(function, data, n, count, flags); });
 }
 
 #define PLAIT_PARALLEL_LOOP(name, schedule)                                                                                              \
   PLAIT_OMP void GOMP_parallel_loop_##name(Function function, void* data, unsigned threads, long start, long end, long step, long chunk, \
                                            unsigned flags) {                                                                             \
-    Region region;                                                                                                                       \
-    region.function = function;                                                                                                          \
-    region.data = data;                                                                                                                  \
-    region.has_loop = 1;                                                                                                                 \
-    region.loop = loop_of(start, end, step, step > 0, static_cast<std::uint64_t>(chunk), schedule, false);                               \
-    if (run_everywhere(region, threads)) return;                                                                                         \
-    const Inner inner(this_member);                                                                                                      \
-    PLAIT_LIBGOMP(GOMP_parallel_loop_##name)(function, data, inner.threads(said(threads)), start, end, step, chunk, flags);              \
+    const Loop loop = loop_of(start, end, step, step > 0, static_cast<std::uint64_t>(chunk), schedule, false);                           \
+    run(function, data, threads, &loop,                                                                                                  \
+        [=](unsigned n) { PLAIT_LIBGOMP(GOMP_parallel_loop_##name)(function, data, n, start, end, step, chunk, flags); });               \
   }
 PLAIT_PARALLEL_LOOP(static, Schedule::fixed)
 PLAIT_PARALLEL_LOOP(dynamic, Schedule::monotonic)
@@ -112,14 +98,9 @@ PLAIT_PARALLEL_LOOP(nonmonotonic_guided, Schedule::guided)
 #define PLAIT_PARALLEL_RUNTIME(name)                                                                                         \
   PLAIT_OMP void GOMP_parallel_loop_##name(Function function, void* data, unsigned threads, long start, long end, long step, \
                                            unsigned flags) {                                                                 \
-    Region region;                                                                                                           \
-    region.function = function;                                                                                              \
-    region.data = data;                                                                                                      \
-    region.has_loop = 1;                                                                                                     \
-    region.loop = loop_of(start, end, step, step > 0, kRuntimeChunk, Schedule::fixed, false);                                \
-    if (run_everywhere(region, threads)) return;                                                                             \
-    const Inner inner(this_member);                                                                                          \
-    PLAIT_LIBGOMP(GOMP_parallel_loop_##name)(function, data, inner.threads(said(threads)), start, end, step, flags);         \
+    const Loop loop = loop_of(start, end, step, step > 0, kRuntimeChunk, Schedule::fixed, false);                            \
+    run(function, data, threads, &loop,                                                                                      \
+        [=](unsigned n) { PLAIT_LIBGOMP(GOMP_parallel_loop_##name)(function, data, n, start, end, step, flags); });          \
   }
 PLAIT_PARALLEL_RUNTIME(runtime)
 PLAIT_PARALLEL_RUNTIME(nonmonotonic_runtime)
@@ -127,7 +108,7 @@ PLAIT_PARALLEL_RUNTIME(maybe_nonmonotonic_runtime)
 
 // ---- loops
 
-#define PLAIT_LOOP(name, base, schedule, ordered)                                                                      \
+#define PLAIT_LOOP(name, schedule, ordered)                                                                            \
   PLAIT_OMP bool GOMP_loop_##name##_start(long start, long end, long step, long chunk, long* low, long* high) {        \
     Member* const m = member();                                                                                        \
     if (!m) return PLAIT_LIBGOMP(GOMP_loop_##name##_start)(start, end, step, chunk, low, high);                        \
@@ -148,14 +129,14 @@ PLAIT_PARALLEL_RUNTIME(maybe_nonmonotonic_runtime)
     Member* const m = member();                                                                                        \
     return m ? next(*m, low, high) : PLAIT_LIBGOMP(GOMP_loop_ull_##name##_next)(low, high);                            \
   }
-PLAIT_LOOP(static, static, Schedule::fixed, false)
-PLAIT_LOOP(dynamic, dynamic, Schedule::monotonic, false)
-PLAIT_LOOP(guided, guided, Schedule::monotonic, false)
-PLAIT_LOOP(nonmonotonic_dynamic, dynamic, Schedule::dynamic, false)
-PLAIT_LOOP(nonmonotonic_guided, guided, Schedule::guided, false)
-PLAIT_LOOP(ordered_static, static, Schedule::fixed, true)
-PLAIT_LOOP(ordered_dynamic, dynamic, Schedule::monotonic, true)
-PLAIT_LOOP(ordered_guided, guided, Schedule::monotonic, true)
+PLAIT_LOOP(static, Schedule::fixed, false)
+PLAIT_LOOP(dynamic, Schedule::monotonic, false)
+PLAIT_LOOP(guided, Schedule::monotonic, false)
+PLAIT_LOOP(nonmonotonic_dynamic, Schedule::dynamic, false)
+PLAIT_LOOP(nonmonotonic_guided, Schedule::guided, false)
+PLAIT_LOOP(ordered_static, Schedule::fixed, true)
+PLAIT_LOOP(ordered_dynamic, Schedule::monotonic, true)
+PLAIT_LOOP(ordered_guided, Schedule::monotonic, true)
 
 #define PLAIT_RUNTIME_LOOP(name, ordered)                                                                   \
   PLAIT_OMP bool GOMP_loop_##name##_start(long start, long end, long step, long* low, long* high) {         \
@@ -183,23 +164,30 @@ PLAIT_RUNTIME_LOOP(nonmonotonic_runtime, false)
 PLAIT_RUNTIME_LOOP(maybe_nonmonotonic_runtime, false)
 PLAIT_RUNTIME_LOOP(ordered_runtime, true)
 
-PLAIT_OMP void GOMP_loop_end() {
-  if (Member* const m = member()) {
-    barrier_of(*m);
-  } else {
-    PLAIT_LIBGOMP(GOMP_loop_end)();
-  }
-}
-PLAIT_OMP void GOMP_loop_end_nowait() {
-  if (!member()) PLAIT_LIBGOMP(GOMP_loop_end_nowait)();
-}
+// ---- where the team meets
+
 /// Cancellation is off, unless the program's environment asks for it, which is refused: see refused.cpp.
-PLAIT_OMP bool GOMP_loop_end_cancel() {
-  Member* const m = member();
-  if (!m) return PLAIT_LIBGOMP(GOMP_loop_end_cancel)();
-  barrier_of(*m);
-  return false;
-}
+#define PLAIT_MEETING(name)                        \
+  PLAIT_OMP void name() {                          \
+    if (Member* const m = member()) {              \
+      team_barrier(*m);                            \
+    } else {                                       \
+      PLAIT_LIBGOMP(name)();                       \
+    }                                              \
+  }                                                \
+  PLAIT_OMP bool name##_cancel() {                 \
+    Member* const m = member();                    \
+    if (!m) return PLAIT_LIBGOMP(name##_cancel)(); \
+    team_barrier(*m);                              \
+    return false;                                  \
+  }
+PLAIT_MEETING(GOMP_barrier)
+PLAIT_MEETING(GOMP_loop_end)
+PLAIT_MEETING(GOMP_sections_end)
+PLAIT_NOTHING(GOMP_loop_end_nowait)
+PLAIT_NOTHING(GOMP_sections_end_nowait)
+
+// ---- ordered
 
 PLAIT_OMP void GOMP_ordered_start() {
   Member* const m = member();
@@ -228,26 +216,9 @@ PLAIT_OMP unsigned GOMP_sections_next() {
 PLAIT_OMP unsigned GOMP_sections_start(unsigned count) {
   Member* const m = member();
   if (!m) return PLAIT_LIBGOMP(GOMP_sections_start)(count);
-  begin_loop(*m, {1, count + std::uint64_t{1}, 1, count, 1, Schedule::dynamic, 0});
+  begin_loop(*m, sections(count));
   return GOMP_sections_next();
 }
-PLAIT_OMP void GOMP_sections_end() {
-  if (Member* const m = member()) {
-    barrier_of(*m);
-  } else {
-    PLAIT_LIBGOMP(GOMP_sections_end)();
-  }
-}
-PLAIT_OMP void GOMP_sections_end_nowait() {
-  if (!member()) PLAIT_LIBGOMP(GOMP_sections_end_nowait)();
-}
-PLAIT_OMP bool GOMP_sections_end_cancel() {
-  Member* const m = member();
-  if (!m) return PLAIT_LIBGOMP(GOMP_sections_end_cancel)();
-  barrier_of(*m);
-  return false;
-}
-
 /// The first thread does it: that needs no message, and what it allocates is where serial parts will use it.
 PLAIT_OMP bool GOMP_single_start() {
   Member* const m = member();
@@ -257,7 +228,7 @@ PLAIT_OMP void* GOMP_single_copy_start() {
   Member* const m = member();
   if (!m) return PLAIT_LIBGOMP(GOMP_single_copy_start)();
   if (m->number == 0) return nullptr;
-  barrier_of(*m);
+  team_barrier(*m);
   return *m->region->copied;
 }
 PLAIT_OMP void GOMP_single_copy_end(void* data) {
@@ -268,19 +239,5 @@ PLAIT_OMP void GOMP_single_copy_end(void* data) {
   }
   // It lies on main's stack, as this is the first thread.
   *m->region->copied = data;
-  barrier_of(*m);
-}
-
-PLAIT_OMP void GOMP_barrier() {
-  if (Member* const m = member()) {
-    barrier_of(*m);
-  } else {
-    PLAIT_LIBGOMP(GOMP_barrier)();
-  }
-}
-PLAIT_OMP bool GOMP_barrier_cancel() {
-  Member* const m = member();
-  if (!m) return PLAIT_LIBGOMP(GOMP_barrier_cancel)();
-  barrier_of(*m);
-  return false;
+  team_barrier(*m);
 }
