@@ -8,7 +8,20 @@ from plait.mpis import ROOT
 from programs import MPI, limits, run
 
 SOURCES = ROOT / "tests/programs/cluster/constructs"
-GROUPS = ("loops", "sync", "atomics", "homes", "order", "teams", "tasks")
+GROUPS = ("loops", "sync", "atomics", "homes", "order", "teams", "tasks", "doacross")
+
+# What ends the job in a region of all processes: how its message begins, and an example.
+REFUSED = {
+    "GOMP_target_ext is not carried": "#pragma omp parallel\n#pragma omp master\n#pragma omp target map(tofrom : n)\n  n = 1;",
+    "detached tasks are not carried": """  omp_event_handle_t event;
+#pragma omp parallel
+#pragma omp master
+  {
+#pragma omp task detach(event) shared(n)
+    n = 1;
+    omp_fulfill_event(event);
+  }""",
+}
 
 pytestmark = pytest.mark.skipif(
     limits["factor"] > 1 or not (MPI.library.parent / "libplait_cluster.so").exists(), reason="libplait_cluster is not built"
@@ -54,8 +67,8 @@ def test_constructs_on_one_process_are_libgomps(built, group):
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_constructs_on_several_processes(built, group):
-    """2 x 1, 2 x 2 and 4 x 1"""
-    for processes, threads in (2, 1), (2, 2), (4, 1):
+    """2 x 1, 2 x 2, 3 x 1 and 4 x 1"""
+    for processes, threads in (2, 1), (2, 2), (3, 1), (4, 1):
         status, said, mistakes = launched(built(group), processes, threads)
         assert (status, said) == (0, "right\n"), f"{processes} x {threads}: {said}{mistakes}"
 
@@ -68,15 +81,18 @@ def test_constructs_between_nodes(built, group):
     assert run(built(group), processes=2, hosts=2).stdout == "right\n"
 
 
-def test_what_is_not_carried_stops_and_is_named(built, tmp_path):
-    """1 and 2: loops with dependences between iterations"""
-    assert launch.run(MPI, [str(built("order")), "doacross"], 1, 2, 1, {}, 60, capture=True).returncode == 0
-    done = launch.run(MPI, [str(built("order")), "doacross"], 2, 1, 1, {}, 60, capture=True)
-    if done.returncode == 0:
-        assert done.stdout == "right\n"
-    else:
-        assert done.returncode != launch.TIMED_OUT
-        assert "doacross" in done.stderr, done.stderr
+@pytest.mark.parametrize("name, text", REFUSED.items())
+def test_what_is_not_carried_stops_and_is_named(tmp_path, name, text):
+    """1 and 2: on one process it is libgomp's"""
+    source = tmp_path / "a.c"
+    source.write_text(
+        f'#include <omp.h>\n#include <stdio.h>\nint main(void) {{\n  int n = 0;\n{text}\n  printf("%d\\n", n);\n  return 0;\n}}\n'
+    )
+    assert (done := compile_("-O2", source, "-o", tmp_path / "a")).returncode == 0, done.stderr
+    assert launched(tmp_path / "a", 1, 2)[:2] == (0, "1\n")
+    status, _, mistakes = launched(tmp_path / "a", 2)
+    assert status not in (0, launch.TIMED_OUT)
+    assert f"plait: OpenMP over several nodes: {name}" in mistakes, mistakes
 
 
 def test_objects_with_inline_atomics_are_refused(tmp_path):

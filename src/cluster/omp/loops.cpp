@@ -13,8 +13,6 @@
 namespace plait::cluster::omp {
 namespace {
 
-enum : std::uint32_t { kTake, kTurn, kDone };
-constexpr int kDealer = 0;
 constexpr int kDynamicKind = 2;
 constexpr int kGuidedKind = 3;
 constexpr int kKinds = 0xFF;  ///< without the modifier
@@ -198,6 +196,7 @@ void start_loops() {
   serve(Service{kTake}, on_take);
   serve(Service{kTurn}, on_turn);
   serve(Service{kDone}, on_done);
+  start_doacross();
 }
 
 void begin_loop(Member& m, const Loop& loop) {
@@ -212,10 +211,20 @@ void begin_loop(Member& m, const Loop& loop) {
   if (m.loop.schedule != Schedule::fixed) {
     m.loop.chunk = std::max(m.loop.chunk, std::uint64_t{1});
     // In the order of iterations one thread after the other.
-    if (m.loop.ordered) m.loop.schedule = Schedule::monotonic;
+    if (m.loop.ordered || m.loop.doacross) m.loop.schedule = Schedule::monotonic;
   }
   m.turn = m.low = m.high = 0;
   m.has_turn = false;
+}
+
+int fixed_thread(const Member& m, std::uint64_t iteration) noexcept {
+  const auto threads = static_cast<std::uint64_t>(team_size(m));
+  if (m.loop.chunk > 0) return static_cast<int>(iteration / m.loop.chunk % threads);
+  const std::uint64_t each = m.loop.count / threads;
+  // The first ones have one more.
+  const std::uint64_t rest = m.loop.count % threads;
+  const std::uint64_t longer = rest * (each + 1);
+  return static_cast<int>(iteration < longer ? iteration / (each + 1) : rest + (iteration - longer) / each);
 }
 
 bool next_chunk(Member& m) {

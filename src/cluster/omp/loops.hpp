@@ -7,6 +7,11 @@
 
 namespace plait::cluster::omp {
 
+/// The run time's messages.
+enum : std::uint32_t { kTake, kTurn, kDone, kPosted, kAwaitPost };
+/// The process that deals out iterations.
+inline constexpr int kDealer = 0;
+
 /// As a loop's chunk: schedule(runtime).
 inline constexpr std::uint64_t kRuntimeChunk = ~std::uint64_t{0};
 
@@ -20,6 +25,18 @@ std::uint64_t iterations(T start, T end, T step, bool up) noexcept {
   return (distance - 1) / each + 1;
 }
 
+template <class T>
+Loop loop_of(T start, T end, T step, bool up, std::uint64_t chunk, Schedule schedule, bool ordered) noexcept {
+  return {static_cast<std::uint64_t>(start),
+          static_cast<std::uint64_t>(end),
+          static_cast<std::uint64_t>(step),
+          iterations(start, end, step, up),
+          chunk,
+          schedule,
+          ordered,
+          0};
+}
+
 /// Of omp_sched_t.
 [[nodiscard]] Schedule schedule_of(int kind) noexcept;
 /// Before the job starts.
@@ -28,7 +45,25 @@ void start_loops();
 void begin_loop(Member& member, const Loop& loop);
 /// The next iterations for this thread, from member.low to member.high; false where there are none left.
 bool next_chunk(Member& member);
+/// The same as the loop's own values, of its own type.
+template <class T>
+bool next(Member& m, T* low, T* high) {
+  if (!next_chunk(m)) return false;
+  // In the loop's own arithmetic, which goes around.
+  const std::uint64_t from = m.loop.start + m.low * m.loop.step;
+  const std::uint64_t to = m.high == m.loop.count ? m.loop.end : m.loop.start + m.high * m.loop.step;
+  *low = static_cast<T>(from);
+  *high = static_cast<T>(to);
+  return true;
+}
+/// Of fixed schedules: the number in the team of the thread that does an iteration.
+[[nodiscard]] int fixed_thread(const Member& member, std::uint64_t iteration) noexcept;
 /// Of ordered loops: waits until all iterations before those that this thread works on have ended.
 void await_turn(Member& member);
+
+/// Before the job starts.
+void start_doacross();
+/// A doacross loop is over for all of the team.
+void end_doacross(Member& member);
 
 }  // namespace plait::cluster::omp

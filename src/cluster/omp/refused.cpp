@@ -31,19 +31,7 @@ using Any = Word(Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Wor
     static constinit Next<Any> real(#name);                                                                                             \
     return real(a, b, c, d, e, f, g, h, i, j, k, l, m, n);                                                                              \
   }
-PLAIT_REFUSED(GOMP_doacross_post)
-PLAIT_REFUSED(GOMP_doacross_wait)
-PLAIT_REFUSED(GOMP_doacross_ull_post)
-PLAIT_REFUSED(GOMP_doacross_ull_wait)
-PLAIT_REFUSED(GOMP_loop_doacross_static_start)
-PLAIT_REFUSED(GOMP_loop_doacross_dynamic_start)
-PLAIT_REFUSED(GOMP_loop_doacross_guided_start)
-PLAIT_REFUSED(GOMP_loop_doacross_runtime_start)
 PLAIT_REFUSED(GOMP_loop_doacross_start)
-PLAIT_REFUSED(GOMP_loop_ull_doacross_static_start)
-PLAIT_REFUSED(GOMP_loop_ull_doacross_dynamic_start)
-PLAIT_REFUSED(GOMP_loop_ull_doacross_guided_start)
-PLAIT_REFUSED(GOMP_loop_ull_doacross_runtime_start)
 PLAIT_REFUSED(GOMP_loop_ull_doacross_start)
 PLAIT_REFUSED(GOMP_loop_start)
 PLAIT_REFUSED(GOMP_loop_ordered_start)

@@ -16,10 +16,10 @@ using Copy = void (*)(void*, void*);
 
 // Bits of a task's flags.
 constexpr unsigned kFinal = 1U << 1;
-constexpr unsigned kDetach = 1U << 6;
 constexpr unsigned kUp = 1U << 8;
 constexpr unsigned kGrainsize = 1U << 9;
 constexpr unsigned kReduction = 1U << 12;
+constexpr unsigned kDetach = 1U << 13;
 
 /// A task's own copy of its data.
 class Arguments {

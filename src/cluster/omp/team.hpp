@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <type_traits>
+#include <vector>
 
 #include "cluster/engine.hpp"
 #include "cluster/next.hpp"
@@ -25,6 +26,7 @@ struct Loop {
   std::uint64_t chunk = 0;  ///< 0: of fixed schedules, one block a thread
   Schedule schedule = Schedule::fixed;
   std::uint32_t ordered = 0;
+  std::uint32_t doacross = 0;
 };
 
 /// What process 0 tells the others of a region. Code and data lie at the same addresses everywhere.
@@ -54,8 +56,9 @@ struct Member {
   std::uint64_t turn = 0;  ///< fixed schedules: chunks taken
   std::uint64_t low = 0;   ///< the iterations that it works on
   std::uint64_t high = 0;
-  bool has_turn = false;  ///< of an ordered loop
-  int final = 0;          ///< final tasks around
+  bool has_turn = false;             ///< of an ordered loop
+  std::vector<std::uint64_t> sizes;  ///< doacross loops: of each dimension
+  int final = 0;                     ///< final tasks around
   /// The last atomic operation since the region began or the last barrier, if another process did it.
   enum class Atomic : std::uint8_t { none, other, failed_exchange } atomic = Atomic::none;
   const volatile void* exchanged = nullptr;  ///< what a failed exchange was on, and what was there
@@ -86,6 +89,7 @@ int all_threads() noexcept;
 inline constexpr LockId kCriticalLock = LockId{0xC} << 60;
 inline constexpr LockId kAtomicLock = kCriticalLock + 1;
 inline constexpr LockId kOrderedLock = kCriticalLock + 2;
+inline constexpr LockId kPostLocks = LockId{0xD} << 60;  ///< one a process
 
 /// libgomp's function of this name, which ours stands before.
 #define PLAIT_LIBGOMP(name)                                            \

@@ -31,29 +31,7 @@ unsigned said(unsigned threads) noexcept {
   return threads > 0 || this_member || !is_job() ? threads : static_cast<unsigned>(usual_threads());
 }
 
-template <class T>
-Loop loop_of(T start, T end, T step, bool up, std::uint64_t chunk, Schedule schedule, bool ordered) noexcept {
-  return {static_cast<std::uint64_t>(start),
-          static_cast<std::uint64_t>(end),
-          static_cast<std::uint64_t>(step),
-          iterations(start, end, step, up),
-          chunk,
-          schedule,
-          ordered};
-}
-
-template <class T>
-bool next(Member& m, T* low, T* high) {
-  if (!next_chunk(m)) return false;
-  // In the loop's own arithmetic, which goes around.
-  const std::uint64_t from = m.loop.start + m.low * m.loop.step;
-  const std::uint64_t to = m.high == m.loop.count ? m.loop.end : m.loop.start + m.high * m.loop.step;
-  *low = static_cast<T>(from);
-  *high = static_cast<T>(to);
-  return true;
-}
-
-Loop sections(unsigned count) noexcept { return {1, count + std::uint64_t{1}, 1, count, 1, Schedule::dynamic, 0}; }
+Loop sections(unsigned count) noexcept { return {1, count + std::uint64_t{1}, 1, count, 1, Schedule::dynamic, 0, 0}; }
 
 /// A region: of all processes, or of libgomp with so many threads. `loop`: what it begins with, or null.
 template <class Libgomp>
@@ -171,6 +149,7 @@ PLAIT_RUNTIME_LOOP(ordered_runtime, true)
   PLAIT_OMP void name() {                          \
     if (Member* const m = member()) {              \
       team_barrier(*m);                            \
+      end_doacross(*m);                            \
     } else {                                       \
       PLAIT_LIBGOMP(name)();                       \
     }                                              \
@@ -179,6 +158,7 @@ PLAIT_RUNTIME_LOOP(ordered_runtime, true)
     Member* const m = member();                    \
     if (!m) return PLAIT_LIBGOMP(name##_cancel)(); \
     team_barrier(*m);                              \
+    end_doacross(*m);                              \
     return false;                                  \
   }
 PLAIT_MEETING(GOMP_barrier)
