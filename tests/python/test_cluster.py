@@ -8,7 +8,7 @@ from plait.mpis import ROOT
 from programs import MPI, limits, run
 
 SOURCES = ROOT / "tests/programs/cluster/constructs"
-GROUPS = ("loops", "sync", "atomics", "homes", "order", "teams", "tasks", "doacross")
+GROUPS = ("loops", "sync", "atomics", "homes", "order", "teams", "tasks", "doacross", "reductions")
 
 # What ends the job in a region of all processes: how its message begins, and an example.
 REFUSED = {

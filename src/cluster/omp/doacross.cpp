@@ -214,3 +214,15 @@ PLAIT_DOACROSS(loop_ull_doacross_guided, Ull, Schedule::monotonic)
   }
 PLAIT_DOACROSS_RUNTIME(loop_doacross_runtime, long)
 PLAIT_DOACROSS_RUNTIME(loop_ull_doacross_runtime, Ull)
+
+// With reductions of tasks.
+#define PLAIT_DOACROSS_WITH(name, T)                                                                                               \
+  PLAIT_OMP bool GOMP_##name##_start(unsigned dimensions, T* counts, long kind, T chunk, T* low, T* high, Words reductions,        \
+                                     void** memory) {                                                                              \
+    Member* const m = member();                                                                                                    \
+    if (!m) return PLAIT_LIBGOMP(GOMP_##name##_start)(dimensions, counts, kind, chunk, low, high, reductions, memory);             \
+    begin_common(*m, reductions, memory);                                                                                          \
+    return begin(*m, dimensions, counts, chunk_of(kind, static_cast<Ull>(chunk)), schedule_of(static_cast<int>(kind)), low, high); \
+  }
+PLAIT_DOACROSS_WITH(loop_doacross, long)
+PLAIT_DOACROSS_WITH(loop_ull_doacross, Ull)

@@ -15,7 +15,6 @@ namespace {
 
 constexpr int kDynamicKind = 2;
 constexpr int kGuidedKind = 3;
-constexpr int kKinds = 0xFF;  ///< without the modifier
 
 struct Range {
   std::uint64_t low = 0;
@@ -182,11 +181,12 @@ bool next_fixed(Member& m) {
 }  // namespace
 
 Schedule schedule_of(int kind) noexcept {
+  const bool is_monotonic = (static_cast<unsigned>(kind) & kMonotonic) != 0;
   switch (kind & kKinds) {
     case kDynamicKind:
-      return Schedule::dynamic;
+      return is_monotonic ? Schedule::monotonic : Schedule::dynamic;
     case kGuidedKind:
-      return Schedule::guided;
+      return is_monotonic ? Schedule::monotonic : Schedule::guided;
     default:
       return Schedule::fixed;
   }

@@ -1,6 +1,7 @@
 // Work that a team shares: who runs which iterations of a loop. Sections are a loop, too.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "cluster/omp/team.hpp"
@@ -12,6 +13,9 @@ enum : std::uint32_t { kTake, kTurn, kDone, kPosted, kAwaitPost };
 /// The process that deals out iterations.
 inline constexpr int kDealer = 0;
 
+/// Of libgomp's numbers of schedules: which one, and that chunks are in order.
+inline constexpr int kKinds = 0xFF;
+inline constexpr unsigned kMonotonic = 0x80000000U;
 /// As a loop's chunk: schedule(runtime).
 inline constexpr std::uint64_t kRuntimeChunk = ~std::uint64_t{0};
 
@@ -39,6 +43,10 @@ Loop loop_of(T start, T end, T step, bool up, std::uint64_t chunk, Schedule sche
 
 /// Of omp_sched_t.
 [[nodiscard]] Schedule schedule_of(int kind) noexcept;
+/// The same where a call names the kind: 0 is schedule(runtime).
+[[nodiscard]] inline std::uint64_t chunk_of(long kind, std::uint64_t chunk) noexcept {
+  return (kind & kKinds) == 0 ? kRuntimeChunk : chunk;
+}
 /// Before the job starts.
 void start_loops();
 /// Each thread of a team comes to the same loops in the same order.
@@ -60,6 +68,11 @@ bool next(Member& m, T* low, T* high) {
 [[nodiscard]] int fixed_thread(const Member& member, std::uint64_t iteration) noexcept;
 /// Of ordered loops: waits until all iterations before those that this thread works on have ended.
 void await_turn(Member& member);
+
+/// Zeroed memory of all threads of the team, which all ask for at the same place. It lasts until the team has asked for two more.
+std::byte* common_memory(Member& member, std::size_t bytes);
+/// What a construct begins with that has reductions of tasks, or wants as many bytes in common as `memory` points to. Either may be null.
+void begin_common(Member& member, Words reductions, void** memory);
 
 /// Before the job starts.
 void start_doacross();

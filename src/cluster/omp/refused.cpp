@@ -31,18 +31,6 @@ using Any = Word(Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Wor
     static constinit Next<Any> real(#name);                                                                                             \
     return real(a, b, c, d, e, f, g, h, i, j, k, l, m, n);                                                                              \
   }
-PLAIT_REFUSED(GOMP_loop_doacross_start)
-PLAIT_REFUSED(GOMP_loop_ull_doacross_start)
-PLAIT_REFUSED(GOMP_loop_start)
-PLAIT_REFUSED(GOMP_loop_ordered_start)
-PLAIT_REFUSED(GOMP_loop_ull_start)
-PLAIT_REFUSED(GOMP_loop_ull_ordered_start)
-PLAIT_REFUSED(GOMP_sections2_start)
-PLAIT_REFUSED(GOMP_scope_start)
-PLAIT_REFUSED(GOMP_task_reduction_remap)
-PLAIT_REFUSED(GOMP_taskgroup_reduction_register)
-PLAIT_REFUSED(GOMP_taskgroup_reduction_unregister)
-PLAIT_REFUSED(GOMP_workshare_task_reduction_unregister)
 PLAIT_REFUSED(GOMP_target)
 PLAIT_REFUSED(GOMP_target_ext)
 PLAIT_REFUSED(GOMP_teams)
@@ -54,12 +42,6 @@ PLAIT_REFUSED(GOMP_parallel_loop_dynamic_start)
 PLAIT_REFUSED(GOMP_parallel_loop_guided_start)
 PLAIT_REFUSED(GOMP_parallel_loop_runtime_start)
 PLAIT_REFUSED(GOMP_parallel_sections_start)
-
-/// Reductions of tasks, over all threads of a region.
-PLAIT_OMP unsigned GOMP_parallel_reductions(void (*function)(void*), void* data, unsigned threads, unsigned flags) {
-  if (job().processes > 1) refuse("GOMP_parallel_reductions (reductions of tasks)");
-  return PLAIT_LIBGOMP(GOMP_parallel_reductions)(function, data, threads, flags);
-}
 
 PLAIT_OMP bool GOMP_cancel(int which, bool wanted) {
   if (!member()) return PLAIT_LIBGOMP(GOMP_cancel)(which, wanted);

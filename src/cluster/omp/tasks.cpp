@@ -10,6 +10,23 @@ using namespace plait::cluster;
 using namespace plait::cluster::omp;
 using plait::fatal;
 
+PLAIT_OMP void GOMP_taskgroup_reduction_register(Words list);
+
+PLAIT_OMP void GOMP_taskgroup_start() {
+  if (Member* const m = member()) {
+    m->groups.push_back({m->reductions()});
+  } else {
+    PLAIT_LIBGOMP(GOMP_taskgroup_start)();
+  }
+}
+PLAIT_OMP void GOMP_taskgroup_end() {
+  if (Member* const m = member()) {
+    m->groups.pop_back();
+  } else {
+    PLAIT_LIBGOMP(GOMP_taskgroup_end)();
+  }
+}
+
 namespace {
 
 using Copy = void (*)(void*, void*);
@@ -18,6 +35,7 @@ using Copy = void (*)(void*, void*);
 constexpr unsigned kFinal = 1U << 1;
 constexpr unsigned kUp = 1U << 8;
 constexpr unsigned kGrainsize = 1U << 9;
+constexpr unsigned kNoGroup = 1U << 11;
 constexpr unsigned kReduction = 1U << 12;
 constexpr unsigned kDetach = 1U << 13;
 
@@ -57,10 +75,18 @@ class Final {
 template <class T>
 void run_taskloop(Member& m, Function function, void* data, Copy copy, long bytes, long alignment, unsigned flags, unsigned long tasks,
                   T start, T end, T step) {
-  if (flags & kReduction) fatal("OpenMP over several nodes: reductions of a taskloop are not carried: use a parallel loop");
   const bool up = (flags & kUp) != 0;
   const Ull count = iterations(start, end, step, up);
-  if (count == 0) return;
+  const Words* reductions = nullptr;
+  // The compiler puts the description behind the bounds.
+  if (flags & kReduction) reductions = reinterpret_cast<const Words*>(static_cast<const char*>(data) + 2 * sizeof(T));
+  if (count == 0) {
+    if (reductions) (*reductions)[2] = 0;  // nothing has been registered
+    return;
+  }
+  const bool groups = (flags & kNoGroup) == 0;
+  if (groups) GOMP_taskgroup_start();
+  if (reductions) GOMP_taskgroup_reduction_register(*reductions);
   Ull n = 1;
   if (tasks > 0) n = (flags & kGrainsize) ? count / tasks : static_cast<Ull>(tasks);
   n = n == 0 ? 1 : n > count ? count : n;
@@ -74,6 +100,7 @@ void run_taskloop(Member& m, Function function, void* data, Copy copy, long byte
     bounds[1] = at == count ? end : static_cast<T>(static_cast<Ull>(start) + at * static_cast<Ull>(step));
     function(arguments.get());
   }
+  if (groups) GOMP_taskgroup_end();
 }
 
 }  // namespace
@@ -114,8 +141,6 @@ PLAIT_OMP void GOMP_taskloop_ull(Function function, void* data, Copy copy, long 
 // All tasks have ended.
 PLAIT_NOTHING(GOMP_taskwait)
 PLAIT_NOTHING(GOMP_taskyield)
-PLAIT_NOTHING(GOMP_taskgroup_start)
-PLAIT_NOTHING(GOMP_taskgroup_end)
 PLAIT_OMP void GOMP_taskwait_depend(void** depend) {
   if (!member()) PLAIT_LIBGOMP(GOMP_taskwait_depend)(depend);
 }

@@ -127,15 +127,20 @@ void set_usual_threads(int threads) noexcept { threads_wanted = threads > 0 ? th
 int all_threads() noexcept { return job().processes * job().threads; }
 int usual_threads() noexcept { return threads_wanted > 0 ? threads_wanted : all_threads(); }
 
-bool run_everywhere(Region& region, unsigned threads) {
+int team_of_all(unsigned threads) noexcept {
   const int processes = job().processes;
   const int wanted = threads > 0 ? static_cast<int>(threads) : usual_threads();
-  if (processes == 1 || this_member || job().process != 0 || !leads() || wanted == 1 || wanted % processes != 0) return false;
+  if (processes == 1 || this_member || job().process != 0 || !leads() || wanted == 1 || wanted % processes != 0) return 0;
   // Within a team of libgomp's on process 0: its other threads run, and a region within one is its process's.
-  if (omp_get_active_level() > 0) return false;
+  return omp_get_active_level() > 0 ? 0 : wanted;
+}
+
+bool run_everywhere(Region& region, unsigned threads) {
+  const int team = team_of_all(threads);
+  if (team == 0) return false;
   region.number = ++regions;
   region.usual = threads_wanted;
-  region.per_process = wanted / processes;
+  region.per_process = team / job().processes;
   region.most_levels = omp_get_max_active_levels();
   int kind = 0;
   int chunk = 0;
@@ -143,8 +148,9 @@ bool run_everywhere(Region& region, unsigned threads) {
   region.runtime = schedule_of(kind);
   region.runtime_chunk = static_cast<std::uint64_t>(std::max(chunk, 0));
   if (region.runtime != Schedule::fixed && region.runtime_chunk == 0) region.runtime_chunk = 1;
-  static void** const copied = static_cast<void**>(allocate(sizeof(void*), alignof(void*)));
-  region.copied = copied;
+  static void** const slots = static_cast<void**>(allocate(3 * sizeof(void*), alignof(void*)));
+  region.copied = slots;
+  region.common = slots + 1;
   alone.store(false, std::memory_order_relaxed);
   fork(std::as_bytes(std::span(&region, 1)));
   run_here(region);

@@ -14,6 +14,7 @@ namespace plait::cluster::omp {
 
 using Function = void (*)(void*);
 using Ull = unsigned long long;
+using Words = std::uintptr_t*;  ///< how the compiler describes reductions of tasks: reductions.cpp
 
 enum class Schedule : std::uint32_t { fixed, dynamic, monotonic, guided };  // fixed: OpenMP's static
 
@@ -42,8 +43,15 @@ struct Region {
   Loop loop;  ///< that the region begins with
   std::uint32_t has_loop = 0;
   void** copied = nullptr;  ///< in shared memory: what copyprivate is copied from
+  void** common = nullptr;  ///< two more: memory of constructs
+  Words reductions = nullptr;
 };
 static_assert(std::is_trivially_copyable_v<Region>);
+
+/// A taskgroup, or a construct with reductions of tasks.
+struct Group {
+  Words reductions = nullptr;  ///< and those around
+};
 
 /// A thread in a region.
 struct Member {
@@ -63,6 +71,10 @@ struct Member {
   enum class Atomic : std::uint8_t { none, other, failed_exchange } atomic = Atomic::none;
   const volatile void* exchanged = nullptr;  ///< what a failed exchange was on, and what was there
   std::uint64_t found = 0;
+  std::vector<Group> groups;
+  std::uint64_t commons = 0;  ///< blocks of common memory so far
+
+  [[nodiscard]] Words reductions() const noexcept { return groups.empty() ? region->reductions : groups.back().reductions; }
 };
 
 extern thread_local Member* this_member;
@@ -78,6 +90,9 @@ inline bool is_job() noexcept { return job().processes > 1; }
 
 /// All threads of the team.
 void team_barrier(Member& member);
+/// Of how many threads a team is that all processes share, if `threads` (0: as many as usual) can be that and this thread may begin a
+/// region; or 0.
+int team_of_all(unsigned threads) noexcept;
 /// Runs a region on all processes, if a team of `threads` (0: as many as usual) can be shared and this thread may begin one.
 bool run_everywhere(Region& region, unsigned threads);
 /// As omp_set_num_threads and omp_get_max_threads have it.
@@ -90,6 +105,32 @@ inline constexpr LockId kCriticalLock = LockId{0xC} << 60;
 inline constexpr LockId kAtomicLock = kCriticalLock + 1;
 inline constexpr LockId kOrderedLock = kCriticalLock + 2;
 inline constexpr LockId kPostLocks = LockId{0xD} << 60;  ///< one a process
+
+/// Around what libgomp runs for a thread of a shared team.
+class Inner {
+ public:
+  explicit Inner(Member* member) noexcept : member_(member) {
+    if (member_) ++member_->inner;
+  }
+  ~Inner() {
+    if (member_) --member_->inner;
+  }
+  Inner(const Inner&) = delete;
+  Inner& operator=(const Inner&) = delete;
+  /// Regions within regions have one thread, unless the program allows more levels.
+  [[nodiscard]] unsigned threads(unsigned wanted) const noexcept { return member_ && member_->region->most_levels <= 1 ? 1 : wanted; }
+
+ private:
+  Member* member_;
+};
+
+/// Has libgomp run a region inside this process: of as many threads as usual where nothing is said.
+template <class Libgomp>
+void run_inside(unsigned threads, Libgomp libgomp) {
+  const Inner inner(this_member);
+  if (threads == 0 && !this_member && is_job()) threads = static_cast<unsigned>(usual_threads());
+  libgomp(inner.threads(threads));
+}
 
 /// libgomp's function of this name, which ours stands before.
 #define PLAIT_LIBGOMP(name)                                            \

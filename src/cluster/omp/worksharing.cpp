@@ -8,29 +8,6 @@ using namespace plait::cluster::omp;
 
 namespace {
 
-/// Around what libgomp runs for a thread of a shared team.
-class Inner {
- public:
-  explicit Inner(Member* member) noexcept : member_(member) {
-    if (member_) ++member_->inner;
-  }
-  ~Inner() {
-    if (member_) --member_->inner;
-  }
-  Inner(const Inner&) = delete;
-  Inner& operator=(const Inner&) = delete;
-  /// Regions within regions have one thread, unless the program allows more levels.
-  [[nodiscard]] unsigned threads(unsigned wanted) const noexcept { return member_ && member_->region->most_levels <= 1 ? 1 : wanted; }
-
- private:
-  Member* member_;
-};
-
-/// Threads of a team that is libgomp's: as many as usual where nothing is said.
-unsigned said(unsigned threads) noexcept {
-  return threads > 0 || this_member || !is_job() ? threads : static_cast<unsigned>(usual_threads());
-}
-
 Loop sections(unsigned count) noexcept { return {1, count + std::uint64_t{1}, 1, count, 1, Schedule::dynamic, 0, 0}; }
 
 /// A region: of all processes, or of libgomp with so many threads. `loop`: what it begins with, or null.
@@ -44,8 +21,7 @@ void run(Function function, void* data, unsigned threads, const Loop* loop, Libg
     region.has_loop = 1;
   }
   if (run_everywhere(region, threads)) return;
-  const Inner inner(this_member);
-  libgomp(inner.threads(said(threads)));
+  run_inside(threads, libgomp);
 }
 
 }  // namespace
@@ -142,6 +118,28 @@ PLAIT_RUNTIME_LOOP(nonmonotonic_runtime, false)
 PLAIT_RUNTIME_LOOP(maybe_nonmonotonic_runtime, false)
 PLAIT_RUNTIME_LOOP(ordered_runtime, true)
 
+/// Loops with reductions of tasks, or that want memory in common. 0 is libgomp's number of schedule(runtime).
+#define PLAIT_LOOP_WITH(name, is_ordered)                                                                                                 \
+  PLAIT_OMP bool GOMP_loop_##name(long start, long end, long step, long kind, long chunk, long* low, long* high, Words reductions,        \
+                                  void** memory) {                                                                                        \
+    Member* const m = member();                                                                                                           \
+    if (!m) return PLAIT_LIBGOMP(GOMP_loop_##name)(start, end, step, kind, chunk, low, high, reductions, memory);                         \
+    begin_common(*m, reductions, memory);                                                                                                 \
+    begin_loop(*m, loop_of(start, end, step, step > 0, chunk_of(kind, static_cast<Ull>(chunk)), schedule_of(static_cast<int>(kind)),      \
+                           is_ordered));                                                                                                  \
+    return !low || next(*m, low, high);                                                                                                   \
+  }                                                                                                                                       \
+  PLAIT_OMP bool GOMP_loop_ull_##name(bool up, Ull start, Ull end, Ull step, long kind, Ull chunk, Ull* low, Ull* high, Words reductions, \
+                                      void** memory) {                                                                                    \
+    Member* const m = member();                                                                                                           \
+    if (!m) return PLAIT_LIBGOMP(GOMP_loop_ull_##name)(up, start, end, step, kind, chunk, low, high, reductions, memory);                 \
+    begin_common(*m, reductions, memory);                                                                                                 \
+    begin_loop(*m, loop_of(start, end, step, up, chunk_of(kind, chunk), schedule_of(static_cast<int>(kind)), is_ordered));                \
+    return !low || next(*m, low, high);                                                                                                   \
+  }
+PLAIT_LOOP_WITH(start, false)
+PLAIT_LOOP_WITH(ordered_start, true)
+
 // ---- where the team meets
 
 /// Cancellation is off, unless the program's environment asks for it, which is refused: see refused.cpp.
@@ -199,6 +197,13 @@ PLAIT_OMP unsigned GOMP_sections_start(unsigned count) {
   begin_loop(*m, sections(count));
   return GOMP_sections_next();
 }
+PLAIT_OMP unsigned GOMP_sections2_start(unsigned count, Words reductions, void** memory) {
+  Member* const m = member();
+  if (!m) return PLAIT_LIBGOMP(GOMP_sections2_start)(count, reductions, memory);
+  begin_common(*m, reductions, memory);
+  return GOMP_sections_start(count);
+}
+
 /// The first thread does it: that needs no message, and what it allocates is where serial parts will use it.
 PLAIT_OMP bool GOMP_single_start() {
   Member* const m = member();
