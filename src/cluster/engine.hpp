@@ -99,6 +99,8 @@ void prepare(Job& job);
 int run_worker();
 /// Process 0, after main and the destructors of the program.
 void end_of_program();
+/// Process 0's main thread, outside of regions of all processes: the others run nothing of the program.
+bool in_serial_part() noexcept;
 
 }  // namespace plait::cluster
 #pragma GCC visibility pop

@@ -175,5 +175,6 @@ int run_worker() {
 }
 
 void end_of_program() {}
+bool in_serial_part() noexcept { return job().process == 0 && !this_member && leads(); }
 
 }  // namespace plait::cluster

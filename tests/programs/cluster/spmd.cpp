@@ -9,14 +9,17 @@ struct Region {
   spmd::Body body;
   void* data;
 };
+bool in_region = false;
 
 }  // namespace
 
 [[gnu::visibility("default")]] void spmd::parallel(Body body, void* data) {
   const Region region{body, data};
   plait::cluster::fork(std::as_bytes(std::span(&region, 1)));
+  in_region = true;
   body(plait::cluster::job().process, data);
   plait::cluster::barrier();
+  in_region = false;
 }
 
 namespace plait::cluster {
@@ -33,5 +36,6 @@ int run_worker() {
 }
 
 void end_of_program() {}
+bool in_serial_part() noexcept { return job().process == 0 && !in_region; }
 
 }  // namespace plait::cluster
