@@ -19,7 +19,8 @@ STAMP = re.compile(rb"@\(#\)libplait (?P<version>[^\s\0]+) for (?P<title>[^\0]+)
 
 def why_not(mpi: Mpi, program: str, environment: dict[str, str], preload: Path | None = None) -> str | None:
     """Why the program cannot run under this MPI, in one line; None where it can, or where nothing can be told of it."""
-    libraries = loaded(program, environment)
+    listed = _listed(program, environment)
+    libraries = _carriers(listed)
     found = {library: family for library in libraries if (family := family_of(library))}
     for library, family in found.items():
         if family != mpi.family:
@@ -27,11 +28,27 @@ def why_not(mpi: Mpi, program: str, environment: dict[str, str], preload: Path |
     for library in libraries:
         if library.name.startswith("libplait.so") and (stamp := stamp_of(library)) and stamp["title"] != mpi.title:
             return f"'{program}' is linked with the libplait of {stamp['title']} ({library}), not with that of {mpi.title}"
+    if reason := _why_not_over_nodes(program, listed, preload is not None):
+        return reason
     if preload and found:
         ours = [library for library in loaded(str(preload), environment) if family_of(library)]
         if ours and set(ours) != set(found):
             return f"'{program}' was built for the MPI in {next(iter(found))}, libplait for that in {ours[0]}: --preload wants the same"
     return None
+
+
+def _why_not_over_nodes(program: str, listed: str, preload: bool) -> str | None:
+    """What is wrong with a program of `plait cc --cluster`."""
+    if "libplait_cluster" in listed:
+        if re.search(r"^\s*libplait_cluster\.so => not found$", listed, re.MULTILINE):
+            return f"'{program}' wants libplait_cluster.so, which is not where it was when the program was linked: link it again"
+        return f"'{program}' was linked by --cluster: --preload would keep its MPI calls from memory that is shared" if preload else None
+    try:
+        with Path(program).open("rb") as file:
+            marked = listed and b"Plait cluster\0" in file.read(1 << 16)
+    except OSError:
+        return None
+    return f"'{program}' was compiled with --cluster, but linked without it: link it by plait cc --cluster, too" if marked else None
 
 
 def _advice(mpi: Mpi, family: str) -> str:
@@ -40,15 +57,23 @@ def _advice(mpi: Mpi, family: str) -> str:
 
 def loaded(program: str, environment: dict[str, str]) -> list[Path]:
     """The MPIs and libplaits among the libraries that a program is given; nothing where it is no dynamic program."""
+    return _carriers(_listed(program, environment))
+
+
+def _carriers(listed: str) -> list[Path]:
+    found = re.findall(r"^\s*lib(?:mpi|mpich|mpi_abi|plait)\.so\S* => (/.+) \(0x[0-9a-f]+\)$", listed, re.MULTILINE)
+    return list(dict.fromkeys(Path(path).resolve() for path in found))
+
+
+def _listed(program: str, environment: dict[str, str]) -> str:
+    """What the loader says of a program's libraries."""
     loader = interpreter(Path(program))
     if not loader:
-        return []
+        return ""
     # The loader tells; the program itself does not run. Not what is preloaded for our own sake.
     line = [loader, "--list", program]
     own = {name: value for name, value in environment.items() if name != "LD_PRELOAD"}
-    asked = subprocess.run(line, env=own, capture_output=True, text=True, errors="replace", check=False)
-    found = re.findall(r"^\s*lib(?:mpi|mpich|mpi_abi|plait)\.so\S* => (/.+) \(0x[0-9a-f]+\)$", asked.stdout, re.MULTILINE)
-    return list(dict.fromkeys(Path(path).resolve() for path in found))
+    return subprocess.run(line, env=own, capture_output=True, text=True, errors="replace", check=False).stdout
 
 
 @functools.cache

@@ -69,9 +69,10 @@ def _check_compiler(mpi: Mpi, language: str) -> None:
 
 
 def _check_objects(arguments: list[str]) -> None:
-    for argument in arguments:
+    for before, argument in zip(["", *arguments], arguments, strict=False):
         path = Path(argument)
-        if not argument.startswith("-") and path.suffix in (".o", ".a", ".so", ".obj") and path.is_file():
+        # What is there from the last time will be replaced.
+        if before != "-o" and not argument.startswith("-") and path.suffix in (".o", ".a", ".so", ".obj") and path.is_file():
             for name, content in _members(path):
                 if why := why_not(content):
                     raise MpiError(f"'{name}' was not compiled with --cluster, and {why}: compile it with plait cc --cluster")

@@ -24,6 +24,7 @@
 #include "cluster/heap.hpp"
 #include "cluster/job.hpp"
 #include "cluster/locks.hpp"
+#include "cluster/objects.hpp"
 #include "cluster/pages.hpp"
 #include "cluster/protocol.hpp"
 #include "cluster/services.hpp"
@@ -134,6 +135,7 @@ void run_on_shared_stack(Arguments& arguments) {
 
 [[gnu::constructor]] void begin(int, char** argv, char**) {
   if (!launched()) return;
+  check_program();
   fix_addresses(argv);
   make_space();
   start_heap();
@@ -150,7 +152,10 @@ extern "C" [[gnu::visibility("default")]] int plait_cluster_main(int argc, char*
   event_count_begin();
   start_carrier(&argc, &argv);
   std::atexit(end_of_job);
-  if (the_job.processes > 1) check_addresses();
+  if (the_job.processes > 1) {
+    if (the_job.process == 0) check_libraries();
+    check_addresses();
+  }
   share_space();
   start_heap();
   make_pages();
