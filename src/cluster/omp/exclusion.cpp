@@ -11,7 +11,11 @@ using plait::fatal;
 
 namespace {
 
-LockId of(const void* object) noexcept { return reinterpret_cast<std::uintptr_t>(object); }
+/// A lock in private memory, on a thread's stack say, is its process's: the same address is another lock elsewhere.
+LockId of(const void* object) noexcept {
+  const LockId address = reinterpret_cast<std::uintptr_t>(object);
+  return shared(object) ? address : address | static_cast<LockId>(job().process + 1) << 48;
+}
 
 /// Nested locks that this thread holds, and how often.
 struct Held {
