@@ -111,6 +111,18 @@ void* run_main(void* pointer) {
   std::exit(arguments.main(arguments.argc, arguments.argv, arguments.environment));
 }
 
+/// The program's arguments, where regions on other processes find them as well.
+char** shared_arguments(int argc, char** argv) {
+  auto** const copies = static_cast<char**>(allocate(sizeof(char*) * (static_cast<std::size_t>(argc) + 1), alignof(char*)));
+  for (int i = 0; i < argc; ++i) {
+    const std::size_t bytes = std::strlen(argv[i]) + 1;
+    copies[i] = static_cast<char*>(allocate(bytes, 1));
+    std::memcpy(copies[i], argv[i], bytes);
+  }
+  copies[argc] = nullptr;
+  return copies;
+}
+
 int serve_regions() {
   const int status = run_worker();
   served = true;
@@ -172,7 +184,7 @@ extern "C" [[gnu::visibility("default")]] int plait_cluster_main(int argc, char*
   }
   if (the_job.process > 0) return serve_regions();
   static Arguments arguments;
-  arguments = {real, argc, argv, environment};
+  arguments = {real, argc, shared_arguments(argc, argv), environment};
   run_on_shared_stack(arguments);
   return 0;
 }

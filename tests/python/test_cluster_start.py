@@ -1,4 +1,4 @@
-"""What is refused when a program of `plait cc --cluster` starts. Each test says its processes."""
+"""How a program of `plait cc --cluster` starts, and what is refused then. Each test says its processes."""
 
 import subprocess
 
@@ -23,6 +23,13 @@ def sources(tmp_path):
     (tmp_path / "part.c").write_text(PART)
     (tmp_path / "main.c").write_text(MAIN)
     return tmp_path
+
+
+def test_arguments_are_shared(tmp_path):
+    """3"""
+    source = ROOT / "tests/programs/cluster/arguments.c"
+    compile_(ROOT / "plait", "--mpi", MPI.name, "cc", "--cluster", "-O2", source, "-o", tmp_path / "arguments")
+    assert run(tmp_path / "arguments", "one", "two words", processes=3).stdout == "right\n"
 
 
 def test_libraries_with_openmp_of_their_own_are_refused_at_start(sources):
