@@ -35,6 +35,7 @@ enum class Kind : std::uint32_t {
   free,
   operate,
   result,
+  leave,
   kinds
 };
 

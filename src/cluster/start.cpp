@@ -19,7 +19,7 @@
 #include "base/settings.hpp"
 #include "cluster/atomics.hpp"
 #include "cluster/carrier.hpp"
-#include "cluster/ends.hpp"
+#include "cluster/exit.hpp"
 #include "cluster/faults.hpp"
 #include "cluster/heap.hpp"
 #include "cluster/job.hpp"
@@ -75,35 +75,6 @@ void check_addresses() {
     }
     PMPI_Barrier(MPI_COMM_WORLD);  // process 0 ends the job
   }
-}
-
-/// The worker has served all regions.
-bool served = false;
-
-void report() {
-  if (!settings::flag(settings::Id::report)) return;
-  const auto count = [](Event event) { return static_cast<unsigned long long>(count_of(event)); };
-  std::fprintf(
-      stderr,
-      "plait: process %d: %llu read faults, %llu write faults, %llu copies of pages, %llu notices, %llu changes made, %llu asked for, "
-      "%llu sent along with barriers, %llu pages given up, %llu atomic operations on memory of others\n",
-      the_job.process, count(Event::read_fault), count(Event::write_fault), count(Event::twin), count(Event::notice), count(Event::diff),
-      count(Event::ask), count(Event::push), count(Event::repossess), count(Event::operate));
-}
-
-/// The first that exit() calls: the MPI's own handlers come after.
-void end_of_job() {
-  if (the_job.process == 0) {
-    run_ends_of_program();
-    if (the_job.processes > 1) {
-      end_of_program();
-      tell_the_end();
-    }
-  } else if (!served) {
-    end_job(1);  // exit() was called in a parallel region
-  }
-  report();
-  end_carrier();
 }
 
 void* run_main(void* pointer) {
@@ -163,7 +134,7 @@ extern "C" [[gnu::visibility("default")]] int plait_cluster_main(int argc, char*
   }
   event_count_begin();
   start_carrier(&argc, &argv);
-  std::atexit(end_of_job);
+  start_exit();
   if (the_job.processes > 1) {
     if (the_job.process == 0) check_libraries();
     check_addresses();

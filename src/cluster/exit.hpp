@@ -1,0 +1,12 @@
+// How a job ends. The program's exit(), in whatever process and thread, ends all processes with its status, after the destructors of the
+// program have run once, on process 0.
+#pragma once
+
+namespace plait::cluster {
+
+/// Sets the handler of its messages, and what exit() does.
+void start_exit();
+/// This process has served all regions.
+extern bool served;
+
+}  // namespace plait::cluster

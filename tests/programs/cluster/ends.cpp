@@ -1,0 +1,43 @@
+// How an OpenMP program over several processes ends: HOW [PROCESS].
+#include <omp.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+#include <vector>
+
+namespace {
+
+struct Ends {
+  std::vector<int> values = std::vector<int>(5000);
+  ~Ends() {
+    long sum = 0;
+    for (const int value : values) sum += value;
+    std::printf("destroyed once, %s\n", sum == 5000 ? "all there" : "values are missing");
+    std::fflush(stdout);
+  }
+};
+Ends ends;
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const char* const how = argc > 1 ? argv[1] : "";
+  const int process = argc > 2 ? std::atoi(argv[2]) : 0;
+  std::atexit([] { std::puts("atexit"); });
+#pragma omp parallel for schedule(static)
+  for (int i = 0; i < 5000; ++i) ends.values[i] = 1;
+  if (!std::strcmp(how, "serial")) std::exit(7);
+#pragma omp parallel
+  {
+    const bool here = omp_get_thread_num() == process;
+    if (!std::strcmp(how, "exit") && here) std::exit(3);
+    if (!std::strcmp(how, "zero") && here) std::exit(0);
+    if (!std::strcmp(how, "all")) std::exit(4);
+    if (!std::strcmp(how, "abort") && here) std::abort();
+    if (!std::strcmp(how, "throw") && here) throw std::runtime_error("nobody catches this");
+#pragma omp barrier
+  }
+  return 5;
+}

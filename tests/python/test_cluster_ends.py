@@ -1,0 +1,40 @@
+"""How OpenMP programs over several processes end: by exit() anywhere, abort and exceptions. Each test says its processes and threads."""
+
+import subprocess
+
+import pytest
+from plait import launch
+from plait.mpis import ROOT
+from programs import MPI, limits, run
+
+pytestmark = pytest.mark.skipif(
+    limits["factor"] > 1 or not (MPI.library.parent / "libplait_cluster.so").exists(), reason="libplait_cluster is not built"
+)
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    path = tmp_path_factory.mktemp("ends") / "ends"
+    source = ROOT / "tests/programs/cluster/ends.cpp"
+    subprocess.run([ROOT / "plait", "--mpi", MPI.name, "c++", "--cluster", "-O2", source, "-o", path], check=True, timeout=120)
+    return path
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(
+    ("how", "status"),
+    [("return", 5), ("serial", 7), ("exit 0", 3), ("exit 1", 3), ("exit 2", 3), ("zero 0", 0), ("zero 2", 0), ("all", 4)],
+)
+def test_exit_ends_the_job_with_its_status(program, how, status, threads):
+    """3 x 1 and 3 x 2"""
+    done = run(program, *how.split(), processes=3, status=status, env=[f"OMP_NUM_THREADS={threads}"])
+    assert done.stdout == "atexit\ndestroyed once, all there\n"
+
+
+@pytest.mark.parametrize("how", ["abort 0", "abort 1", "throw 0", "throw 1"])
+def test_a_process_that_ends_badly_ends_the_job(program, how):
+    """2 x 1"""
+    done = run(program, *how.split(), status=None)
+    assert done.returncode not in (0, launch.TIMED_OUT)
+    assert "destroyed" not in done.stdout
+    assert ("nobody catches this" in done.stderr) == how.startswith("throw")
