@@ -18,6 +18,7 @@ REASON = "its atomics are the processor's instructions, which reach no other nod
 AGAINST = {
     "-flto": "the mark in each object and calls in place of atomics are lost when the program is compiled again as it is linked",
     "-finline-atomics": REASON,
+    "-mdirect-extern-access": "variables of libc and other libraries would be copied into the memory that is shared",
     "-static": "the library comes in front of the system's at run time",
     "-pie": "all processes need the program at the same address",
     "-static-pie": "all processes need the program at the same address",

@@ -115,7 +115,7 @@ def test_objects_with_inline_atomics_are_refused(tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("option", ["-flto", "-static", "-pie", "-finline-atomics"])
+@pytest.mark.parametrize("option", ["-flto", "-static", "-pie", "-finline-atomics", "-mdirect-extern-access"])
 def test_options_that_do_not_go_together(tmp_path, option):
     """0"""
     source = tmp_path / "a.c"
