@@ -1,15 +1,19 @@
 """soak.py BUILD [SECONDS]: random tests with fresh seeds until one fails, or for so long. Run by scripts/soak."""
 
+import atexit
+import functools
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from pathlib import Path
 
-from plait import launch, mpis
+from plait import cluster, launch, mpis
 from programs import MPI, WITHOUT, run
 
 draw = random.SystemRandom()
@@ -79,6 +83,54 @@ def completions(hosts):
     return 20_000  # calls, tests/mpi/random_test.cpp
 
 
+class OpenMP:
+    """tests/programs/cluster/random.c, compiled for several processes and for one."""
+
+    def __init__(self, folder):
+        source = mpis.ROOT / "tests/programs/cluster/random.c"
+        self.plain, self.program = folder / "plain", folder / "random"
+        compiler = os.environ.get("CC", "gcc").split()
+        subprocess.run([*compiler, "-O2", "-fopenmp", str(source), "-o", str(self.plain)], check=True, timeout=120)
+        subprocess.run(cluster.line(MPI, "c", ["-O2", str(source), "-o", str(self.program)], False), check=True, timeout=120)
+
+    def expected(self, first, seeds, threads=1):
+        environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+        done = subprocess.run(
+            [self.plain, str(first), str(seeds)], env=environment, capture_output=True, text=True, timeout=300, check=False
+        )
+        if done.returncode != 0:
+            raise Failure(f"{self.plain} {first} {seeds}\nexit status {done.returncode}\n{done.stderr}")
+        return done.stdout
+
+    def compare(self, first, seeds, processes, threads, hosts=1, env=None):
+        expected = self.expected(first, seeds)
+        words = [str(self.program), str(first), str(seeds)]
+        done = launch.run(MPI, words, processes, threads, hosts, env or {}, 300, capture=True, show_stacks=True)
+        if done.returncode != 0 or done.stdout != expected:
+            said = done.stdout.splitlines()
+            at = next((line for line, right in zip(said, expected.splitlines(), strict=False) if line != right), f"{len(said)} lines")
+            settings = " ".join(f"{name}={value}" for name, value in (env or {}).items())
+            command = f"{settings} -n {processes} --threads {threads} --hosts {hosts} cluster/random {first} {seeds}"
+            raise Failure(f"{command}\nexit status {done.returncode}, differs at: {at}\n{done.stderr}")
+
+
+@functools.cache
+def openmp_programs():
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder)
+    return OpenMP(Path(folder))
+
+
+def openmp(hosts):
+    if not (MPI.library.parent / "libplait_cluster.so").exists():
+        return 0
+    processes, threads = (hosts, 1) if hosts > 1 else draw.choice([(2, 1), (2, 2), (3, 1), (3, 2), (4, 1), (4, 2)])
+    seeds = 30 if hosts > 1 else 100
+    env = {"PLAIT_CLUSTER_MEMORY": "0"} if draw.random() < 0.1 else {}
+    openmp_programs().compare(seed(), seeds, processes, threads, hosts, env)
+    return seeds
+
+
 def alone(name):
     """A test that starts no MPI, and says its seed when it fails. Its operations are not counted."""
 
@@ -98,6 +150,7 @@ TESTS = {
     "meetings": (meetings, 2, False),
     "partitioned": (partitioned, 4, True),
     "completions": (completions, 1, False),
+    "openmp": (openmp, 3, True),
     **{name: (alone(name), 1, False) for name in ("base", "lane_endpoint", "lane_processes", "partitioned_channel", "transport_ring")},
 }
 
