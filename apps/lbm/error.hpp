@@ -5,16 +5,13 @@
 
 #include <cstdio>
 #include <new>
-#include <stdexcept>
 #include <string>
+
+#include "deck/error.hpp"
 
 namespace plait::lbm {
 
-/// Something the user can put right. what() is one line that says what is wrong and what would be right.
-class Error : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
+using deck::Error;
 
 /// Thrown on every process once the line has been printed: leave quietly, with a status that is not 0.
 struct Quit {};
