@@ -37,6 +37,7 @@ def test_calls_between_nodes(program):
     ("word", "message"),
     [
         ("alone", "plait: OpenMP over several nodes: MPI_Barrier in a serial part waits for ever, as only process 0 runs there: "),
+        ("scatter", "plait: OpenMP over several nodes: MPI_Reduce_scatter is not carried on memory that all processes share: "),
         ("window", "plait: OpenMP over several nodes: MPI_Win_create is not carried on memory that all processes share: "),
     ],
 )

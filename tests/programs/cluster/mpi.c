@@ -97,6 +97,11 @@ int main(int argc, char** argv) {
     MPI_Win window;
     MPI_Win_create(sums, sizeof sums, 1, MPI_INFO_NULL, MPI_COMM_SELF, &window);
   }
+  if (argc > 1 && !strcmp(argv[1], "scatter")) {  // out of shared memory, into other
+    int one = 1, *result = NULL;
+    MPI_Alloc_mem(sizeof *result, MPI_INFO_NULL, &result);
+    MPI_Reduce_scatter(sums, result, &one, MPI_INT, MPI_SUM, MPI_COMM_SELF);
+  }
   int own = 7, sum = 0;
   MPI_Allreduce(&own, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_SELF);
   CHECK(sum == 7);
