@@ -262,6 +262,7 @@ using Any = int(Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word
 #define PLAIT_REFUSED_NEIGHBORS(name, one, two) \
   PLAIT_REFUSED_64(Neighbor_##name, one, two)   \
   PLAIT_REFUSED_64(Ineighbor_##name, one, two)
+// NOLINTBEGIN(performance-no-int-to-ptr): they are pointers
 PLAIT_REFUSED_64(Send_init, a, a)
 PLAIT_REFUSED_64(Ssend_init, a, a)
 PLAIT_REFUSED_64(Rsend_init, a, a)
@@ -377,3 +378,4 @@ PLAIT_REFUSED_64(Alltoallv_init, a, e)
 PLAIT_REFUSED_64(Alltoallw_init, a, e)
 PLAIT_REFUSED_64(Reduce_scatter_init, a, b)
 PLAIT_REFUSED_64(Reduce_scatter_block_init, a, b)
+// NOLINTEND(performance-no-int-to-ptr)

@@ -12,8 +12,8 @@
 namespace plait::cluster {
 namespace {
 
-constexpr std::string_view kOwner{"Plait cluster", 14};   // with its zero
-enum Mark : std::uint32_t { compiled = 1, started = 2 };  // mark.s, start_object.c
+constexpr std::string_view kOwner{"Plait cluster\0", 14};  // with its zero
+enum Mark : std::uint32_t { compiled = 1, started = 2 };   // mark.s, start_object.c
 
 bool has_mark(const dl_phdr_info& object, Mark mark) {
   for (int i = 0; i < object.dlpi_phnum; ++i) {
@@ -39,9 +39,9 @@ const char* wants_libgomp(const dl_phdr_info& object) {
   std::size_t count = 0;  // of symbols that are not defined here, and may be more
   const ElfW(Dyn)* entry = nullptr;
   for (int i = 0; i < object.dlpi_phnum; ++i) {
+    if (object.dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
     // NOLINTNEXTLINE(performance-no-int-to-ptr)
-    if (object.dlpi_phdr[i].p_type == PT_DYNAMIC)
-      entry = reinterpret_cast<const ElfW(Dyn)*>(object.dlpi_addr + object.dlpi_phdr[i].p_vaddr);
+    entry = reinterpret_cast<const ElfW(Dyn)*>(object.dlpi_addr + object.dlpi_phdr[i].p_vaddr);
   }
   for (; entry && entry->d_tag != DT_NULL; ++entry) {
     // The loader has made addresses of these, but for the kernel's own object.

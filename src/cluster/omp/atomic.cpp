@@ -92,6 +92,7 @@ T at_once(volatile void* at, Operation operation, int order, T value, T expected
   result call arguments noexcept PLAIT_CALLED(name); \
   result call arguments noexcept
 
+// NOLINTBEGIN(bugprone-macro-parentheses): T is a type
 // Each returns what was there before.
 #define PLAIT_FETCH(T, size, name, operation, expression)                                                            \
   PLAIT_CALL(T, fetch_##name##_##size, "__atomic_fetch_" #name "_" #size, (volatile void* at, T value, int order)) { \
@@ -103,7 +104,6 @@ T at_once(volatile void* at, Operation operation, int order, T value, T expected
     return static_cast<T>(expression);                                                                               \
   }
 
-// NOLINTBEGIN(bugprone-macro-parentheses): T is a type
 #define PLAIT_SIZE(T, size)                                                                                                               \
   PLAIT_CALL(T, load_##size, "__atomic_load_" #size, (const volatile void* at, int order)) {                                              \
     return at_once<T>(const_cast<volatile void*>(at), Operation::load, order, T{}, T{},                                                   \

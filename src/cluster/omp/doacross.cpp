@@ -160,6 +160,7 @@ void end_doacross(Member& m) {
 
 }  // namespace plait::cluster::omp
 
+// NOLINTBEGIN(bugprone-macro-parentheses): T is a type
 #define PLAIT_POST(name, T)                                     \
   PLAIT_OMP void name(T* counts) {                              \
     if (Member* const m = member()) {                           \
@@ -226,3 +227,4 @@ PLAIT_DOACROSS_RUNTIME(loop_ull_doacross_runtime, Ull)
   }
 PLAIT_DOACROSS_WITH(loop_doacross, long)
 PLAIT_DOACROSS_WITH(loop_ull_doacross, Ull)
+// NOLINTEND(bugprone-macro-parentheses)

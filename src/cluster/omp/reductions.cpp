@@ -114,7 +114,7 @@ void begin_common(Member& m, Words reductions, void** memory) {
 
 PLAIT_OMP unsigned GOMP_parallel_reductions(Function function, void* data, unsigned threads, unsigned flags) {
   Words list = nullptr;
-  std::memcpy(&list, data, sizeof list);
+  std::memcpy(static_cast<void*>(&list), data, sizeof list);
   if (const int team = team_of_all(threads)) {
     place_alone(list, team, nullptr);
     Region region;

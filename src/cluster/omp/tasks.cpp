@@ -49,7 +49,7 @@ class Arguments {
     data_ = reinterpret_cast<void*>((at + step - 1) / step * step);
     if (copy) {
       copy(data_, data);
-    } else {
+    } else if (data) {
       std::memcpy(data_, data, static_cast<std::size_t>(bytes));
     }
   }
