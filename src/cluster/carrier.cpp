@@ -16,6 +16,7 @@
 #include "base/fatal.hpp"
 #include "base/relax.hpp"
 #include "base/spinlock.hpp"
+#include "cluster/exit.hpp"
 #include "cluster/job.hpp"
 
 namespace plait::cluster {
@@ -213,6 +214,9 @@ void end_carrier() {
 }
 
 void end_job(int status) noexcept {
+  // MPICH 4.0.2 writes its last words from main's stack while it has its own lock: nobody may want that and have the engine's.
+  const Guard guard;
+  end_without_exit();
   if (comm != MPI_COMM_NULL) PMPI_Abort(MPI_COMM_WORLD, status);
   _exit(status);
 }

@@ -20,8 +20,8 @@ bool served = false;
 
 namespace {
 
-/// A child that the program makes by fork() is no part of the job.
-pid_t process_of_job = 0;
+/// A child that the program makes by fork() is no part of the job, and neither is a process that the MPI ends.
+std::atomic<pid_t> process_of_job{0};
 /// A thread of the program is in exit().
 std::atomic<bool> leaving{false};
 thread_local bool leaves = false;
@@ -73,6 +73,8 @@ void end_of_job() {
 }
 
 }  // namespace
+
+void end_without_exit() noexcept { process_of_job = 0; }
 
 void start_exit() {
   process_of_job = getpid();

@@ -6,6 +6,8 @@ namespace plait::cluster {
 
 /// Sets the handler of its messages, and what exit() does.
 void start_exit();
+/// The MPI ends the process now: exit(), which some call for it, is the system's again.
+void end_without_exit() noexcept;
 /// This process has served all regions.
 extern bool served;
 

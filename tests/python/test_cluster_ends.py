@@ -1,5 +1,6 @@
 """How OpenMP programs over several processes end: by exit() anywhere, abort and exceptions. Each test says its processes and threads."""
 
+import re
 import subprocess
 
 import pytest
@@ -28,7 +29,9 @@ def program(tmp_path_factory):
 def test_exit_ends_the_job_with_its_status(program, how, status, threads):
     """3 x 1 and 3 x 2"""
     done = run(program, *how.split(), processes=3, status=status, env=[f"OMP_NUM_THREADS={threads}"])
-    assert done.stdout == "atexit\ndestroyed once, all there\n"
+    # MPICH 4.0.2 over UCX warns of messages that nobody takes any more: other threads are at work when one ends the job.
+    said = [line for line in done.stdout.splitlines() if not re.search(r"UCX +WARN +unexpected tag-receive descriptor", line)]
+    assert said == ["atexit", "destroyed once, all there"]
 
 
 @pytest.mark.parametrize("how", ["abort 0", "abort 1", "throw 0", "throw 1"])
