@@ -122,7 +122,7 @@ bool do_operation(Wanted& one) {
 
   const int from = one.message.from();
   Message answer(Kind::result, 0, one.message.head().token, before);
-  for (int n = 0; n < the_job.processes; ++n) put_intervals(answer, n, n == from ? ~0U : one.known[static_cast<std::size_t>(n)]);
+  for (int n = 0; n < the_job.processes; ++n) put_intervals(answer, n, n == from ? kNoIntervals : one.known[static_cast<std::size_t>(n)]);
   answer.put(q.page);
   for (const Diff& diff : page.diffs) {
     if (diff.upto <= q.applied) continue;
@@ -141,8 +141,7 @@ void go_on() {
 
 void on_operate(Received message) {
   const auto question = message.get<Question>();
-  std::vector<std::uint32_t> theirs(static_cast<std::size_t>(the_job.processes));
-  for (std::uint32_t& number : theirs) number = message.get<std::uint32_t>();
+  std::vector<std::uint32_t> theirs = get_known(message);
   wanted.push_back({question, std::move(theirs), std::move(message)});
   go_on();
 }
@@ -207,16 +206,16 @@ std::uint64_t operate(volatile void* object, unsigned bytes, Operation operation
   traced(Event::operate, id, to);
   close_interval(false);
   Asked mine;
-  Message message(Kind::operate, 0, ++next_token);
-  asked[next_token] = &mine;
-  const std::uint64_t token = next_token;
+  const std::uint64_t token = ++next_token;
+  asked[token] = &mine;
+  Message message(Kind::operate, 0, token);
   const Page& page = page_at(id);
   const auto offset = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(object) % kPage);
   const bool has_copy = page.state != State::absent;
   message.put(Question{id, offset, bytes, operation, value, expected, meetings, has_copy ? page.applied[to] : ~0U});
-  message.bytes(known.data(), known.size() * sizeof known[0]);
+  put_known(message, known);
   std::vector<std::uint32_t>& there = told[static_cast<std::size_t>(to)];
-  for (int n = 0; n < the_job.processes; ++n) put_intervals(message, n, n == to ? ~0U : there[static_cast<std::size_t>(n)]);
+  for (int n = 0; n < the_job.processes; ++n) put_intervals(message, n, n == to ? kNoIntervals : there[static_cast<std::size_t>(n)]);
   there = known;
   send(to, std::move(message));
   wait_until([&mine] { return mine.answered; });

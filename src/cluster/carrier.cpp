@@ -23,7 +23,7 @@ namespace plait::cluster {
 
 std::atomic<int> waiting_threads{0};
 std::uint64_t lamport = 0;
-bool ended = false;
+std::atomic<bool> ended{false};
 
 namespace {
 
@@ -51,7 +51,6 @@ std::deque<std::vector<std::byte>>& to_self = *new std::deque<std::vector<std::b
 /// Something was asked of this process since the carrier's thread looked last.
 bool asked_lately = false;
 pthread_t thread;
-std::atomic<bool> stopping{false};
 
 void must_work(int error) {
   if (error == MPI_SUCCESS) return;
@@ -94,7 +93,7 @@ void* look_at_the_network(void*) {
   prctl(PR_SET_NAME, "plait-cluster");
   for (long sleep = kShortSleep;;) {
     // relaxed: if threads wait, one of them looks; those in a region that exit() has left wait for ever.
-    if (waiting_threads.load(std::memory_order_relaxed) == 0 || stopping.load(std::memory_order_relaxed)) {
+    if (waiting_threads.load(std::memory_order_relaxed) == 0 || ended.load(std::memory_order_relaxed)) {
       const Guard guard;
       if (ended) return nullptr;
       while (poll()) {
@@ -205,7 +204,6 @@ void end_carrier() {
     const Guard guard;
     wait_until([] { return under_way.empty(); });
     ended = true;
-    stopping.store(true, std::memory_order_relaxed);
   }
   if (the_job.processes > 1) pthread_join(thread, nullptr);
   const Guard guard;

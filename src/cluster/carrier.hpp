@@ -134,7 +134,7 @@ void pause(unsigned& rounds);
 extern std::atomic<int> waiting_threads;
 extern std::uint64_t lamport;
 /// There is nobody to ask any more: only destructors of libraries still run.
-extern bool ended;
+extern std::atomic<bool> ended;
 
 template <class Done>
 void wait_until(Done done) {

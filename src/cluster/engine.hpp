@@ -97,8 +97,6 @@ void allow_pushes(bool allowed);
 void prepare(Job& job);
 /// Processes other than 0: serves regions until await_fork says false.
 int run_worker();
-/// Process 0, after main and the destructors of the program.
-void end_of_program();
 /// Process 0's main thread, outside of regions of all processes: the others run nothing of the program.
 bool in_serial_part() noexcept;
 

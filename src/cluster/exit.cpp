@@ -59,7 +59,6 @@ void end_of_job() {
   if (the_job.process == 0) {
     run_ends_of_program();
     if (the_job.processes > 1) {
-      end_of_program();
       if (in_serial_part()) {
         tell_the_end();
       } else {

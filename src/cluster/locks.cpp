@@ -59,13 +59,12 @@ Lock& lock_at(LockId id) {
 
 void put_wish(Message& message, const Wish& wish) {
   message.put(wish.from);
-  message.bytes(wish.known.data(), wish.known.size() * sizeof(std::uint32_t));
+  put_known(message, wish.known);
 }
 
 Wish get_wish(Received& message, bool only_try) {
-  Wish wish{message.get<int>(), only_try, std::vector<std::uint32_t>(static_cast<std::size_t>(the_job.processes))};
-  for (std::uint32_t& number : wish.known) number = message.get<std::uint32_t>();
-  return wish;
+  const int from = message.get<int>();
+  return {from, only_try, get_known(message)};
 }
 
 void give(LockId id, Lock& lock, const Wish& to) {

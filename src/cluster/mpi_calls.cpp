@@ -43,17 +43,15 @@ bool is_root(int root, MPI_Comm comm) {
 void check_met(const char* name, MPI_Comm comm) {
   if (job().processes == 1 || comm == MPI_COMM_NULL || !in_serial_part() || size_of(comm) == 1) return;
   fatal(
-      "OpenMP over several nodes: MPI_%s in a serial part waits for ever, as only process 0 runs there: call it in a parallel region, by "
-      "one "
-      "thread of each process, or on MPI_COMM_SELF",
+      "OpenMP over several nodes: MPI_%s in a serial part waits for ever, as only process 0 runs there: call it in a parallel "
+      "region, by one thread of each process, or on MPI_COMM_SELF",
       name);
 }
 
 [[noreturn]] void refuse(const char* name) {
   fatal(
-      "OpenMP over several nodes: %s is not carried on memory that all processes share: give it memory of MPI_Alloc_mem or of a thread's "
-      "own "
-      "stack",
+      "OpenMP over several nodes: %s is not carried on memory that all processes share: give it memory of MPI_Alloc_mem or of a "
+      "thread's own stack",
       name);
 }
 
@@ -70,18 +68,22 @@ PLAIT_MPI MPI_Finalize() { return by_carrier ? MPI_SUCCESS : PMPI_Finalize(); }
 // --- Calls that end when they return, and nonblocking ones that begin. PLAIT_UNPACK takes the brackets off a list.
 
 #define PLAIT_UNPACK(...) __VA_ARGS__
-#define PLAIT_BLOCKING(name, parameters, arguments)       \
+#define PLAIT_ENDS(name, check, parameters, arguments)    \
   PLAIT_MPI MPI_##name parameters {                       \
+    check;                                                \
     Call call;                                            \
     return call.end(PMPI_##name(PLAIT_UNPACK arguments)); \
   }
-#define PLAIT_BEGINS(name, parameters, arguments)                    \
+#define PLAIT_BEGINS(name, check, parameters, arguments)             \
   PLAIT_MPI MPI_##name(PLAIT_UNPACK parameters, MPI_Request* to) {   \
+    check;                                                           \
     Call call;                                                       \
     MPI_Request request = MPI_REQUEST_NULL;                          \
     const int error = PMPI_##name(PLAIT_UNPACK arguments, &request); \
     return call.begun(error, request, to);                           \
   }
+#define PLAIT_BLOCKING(name, parameters, arguments) PLAIT_ENDS(name, , parameters, arguments)
+#define PLAIT_NONBLOCKING(name, parameters, arguments) PLAIT_BEGINS(name, , parameters, arguments)
 
 #define PLAIT_SEND(name) \
   PLAIT_BLOCKING(name, (const void* b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c), (call.sent(b, n, t), n, t, to, tag, c))
@@ -90,14 +92,14 @@ PLAIT_SEND(Ssend)
 PLAIT_SEND(Rsend)
 PLAIT_SEND(Bsend)
 #define PLAIT_ISEND(name) \
-  PLAIT_BEGINS(name, (const void* b, int n, MPI_Datatype t, int dest, int tag, MPI_Comm c), (call.sent(b, n, t), n, t, dest, tag, c))
+  PLAIT_NONBLOCKING(name, (const void* b, int n, MPI_Datatype t, int dest, int tag, MPI_Comm c), (call.sent(b, n, t), n, t, dest, tag, c))
 PLAIT_ISEND(Isend)
 PLAIT_ISEND(Issend)
 PLAIT_ISEND(Irsend)
 PLAIT_ISEND(Ibsend)
 PLAIT_BLOCKING(Recv, (void* b, int n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Status* s),
                (call.received(b, n, t), n, t, from, tag, c, call.out(s)))
-PLAIT_BEGINS(Irecv, (void* b, int n, MPI_Datatype t, int from, int tag, MPI_Comm c), (call.received(b, n, t), n, t, from, tag, c))
+PLAIT_NONBLOCKING(Irecv, (void* b, int n, MPI_Datatype t, int from, int tag, MPI_Comm c), (call.received(b, n, t), n, t, from, tag, c))
 PLAIT_BLOCKING(Mrecv, (void* b, int n, MPI_Datatype t, MPI_Message* m, MPI_Status* s),
                (call.received(b, n, t), n, t, call.out(m), call.out(s)))
 // The message's handle is changed at once.
@@ -130,19 +132,10 @@ PLAIT_BLOCKING(Reduce_local, (const void* b, void* rb, int n, MPI_Datatype t, MP
 
 // --- Collective calls, blocking and not.
 
-#define PLAIT_COLLECTIVE(name, iname, parameters, arguments)          \
-  PLAIT_MPI MPI_##name parameters {                                   \
-    check_met(#name, c);                                              \
-    Call call;                                                        \
-    return call.end(PMPI_##name(PLAIT_UNPACK arguments));             \
-  }                                                                   \
-  PLAIT_MPI MPI_##iname(PLAIT_UNPACK parameters, MPI_Request* to) {   \
-    check_met(#iname, c);                                             \
-    Call call;                                                        \
-    MPI_Request request = MPI_REQUEST_NULL;                           \
-    const int error = PMPI_##iname(PLAIT_UNPACK arguments, &request); \
-    return call.begun(error, request, to);                            \
-  }
+#define PLAIT_MET(name, parameters, arguments) PLAIT_ENDS(name, check_met(#name, c), parameters, arguments)
+#define PLAIT_COLLECTIVE(name, iname, parameters, arguments) \
+  PLAIT_MET(name, parameters, arguments)                     \
+  PLAIT_BEGINS(iname, check_met(#iname, c), parameters, arguments)
 
 PLAIT_COLLECTIVE(Barrier, Ibarrier, (MPI_Comm c), (c))
 PLAIT_COLLECTIVE(Bcast, Ibcast, (void* b, int n, MPI_Datatype t, int root, MPI_Comm c), (call.received(b, n, t), n, t, root, c))
@@ -197,18 +190,12 @@ PLAIT_COLLECTIVE(Alltoallw, Ialltoallw,
 
 // --- Collective calls that make communicators.
 
-#define PLAIT_MAKES(name, parameters, arguments)          \
-  PLAIT_MPI MPI_##name parameters {                       \
-    check_met(#name, c);                                  \
-    Call call;                                            \
-    return call.end(PMPI_##name(PLAIT_UNPACK arguments)); \
-  }
-PLAIT_MAKES(Comm_dup, (MPI_Comm c, MPI_Comm* made), (c, call.out(made)))
-PLAIT_MAKES(Comm_split, (MPI_Comm c, int color, int key, MPI_Comm* made), (c, color, key, call.out(made)))
-PLAIT_MAKES(Comm_split_type, (MPI_Comm c, int kind, int key, MPI_Info info, MPI_Comm* made), (c, kind, key, info, call.out(made)))
-PLAIT_MAKES(Comm_create, (MPI_Comm c, MPI_Group group, MPI_Comm* made), (c, group, call.out(made)))
-PLAIT_MAKES(Cart_create, (MPI_Comm c, int n, const int* dims, const int* periods, int reorder, MPI_Comm* made),
-            (c, n, call.in(dims, n), call.in(periods, n), reorder, call.out(made)))
+PLAIT_MET(Comm_dup, (MPI_Comm c, MPI_Comm* made), (c, call.out(made)))
+PLAIT_MET(Comm_split, (MPI_Comm c, int color, int key, MPI_Comm* made), (c, color, key, call.out(made)))
+PLAIT_MET(Comm_split_type, (MPI_Comm c, int kind, int key, MPI_Info info, MPI_Comm* made), (c, kind, key, info, call.out(made)))
+PLAIT_MET(Comm_create, (MPI_Comm c, MPI_Group group, MPI_Comm* made), (c, group, call.out(made)))
+PLAIT_MET(Cart_create, (MPI_Comm c, int n, const int* dims, const int* periods, int reorder, MPI_Comm* made),
+          (c, n, call.in(dims, n), call.in(periods, n), reorder, call.out(made)))
 
 // --- Completion. The requests come first: they are taken out before the call.
 

@@ -1,9 +1,7 @@
 #include "cluster/objects.hpp"
 
 #include <elf.h>
-#include <link.h>
 
-#include <cstdint>
 #include <cstring>
 #include <string_view>
 
@@ -13,7 +11,8 @@ namespace plait::cluster {
 namespace {
 
 constexpr std::string_view kOwner{"Plait cluster\0", 14};  // with its zero
-enum Mark : std::uint32_t { compiled = 1, started = 2 };   // mark.s, start_object.c
+
+}  // namespace
 
 bool has_mark(const dl_phdr_info& object, Mark mark) {
   for (int i = 0; i < object.dlpi_phnum; ++i) {
@@ -31,6 +30,8 @@ bool has_mark(const dl_phdr_info& object, Mark mark) {
   }
   return false;
 }
+
+namespace {
 
 /// The first of libgomp's functions that the object wants; null where it wants none.
 const char* wants_libgomp(const dl_phdr_info& object) {

@@ -208,6 +208,16 @@ void close_interval(bool quiet) {
   intervals[static_cast<std::size_t>(the_job.process)].push_back(std::move(interval));
 }
 
+void put_known(Message& message, const std::vector<std::uint32_t>& numbers) {
+  message.bytes(numbers.data(), numbers.size() * sizeof numbers[0]);
+}
+
+std::vector<std::uint32_t> get_known(Received& message) {
+  std::vector<std::uint32_t> numbers(static_cast<std::size_t>(the_job.processes));
+  for (std::uint32_t& number : numbers) number = message.get<std::uint32_t>();
+  return numbers;
+}
+
 void put_intervals(Message& message, int process, std::uint32_t after) {
   const auto& list = intervals[static_cast<std::size_t>(process)];
   const auto begin = std::find_if(list.begin(), list.end(), [after](const Interval& one) { return one.number > after; });

@@ -101,6 +101,11 @@ void refresh(Page& page);
 /// An object of the page was changed here for another process, which gets an interval and a diff of its own. Earlier changes have theirs.
 void add_change(Page& page, std::size_t offset, std::size_t bytes);
 
+/// Intervals that a process knows, as they lie in messages: by process.
+void put_known(Message& message, const std::vector<std::uint32_t>& numbers);
+std::vector<std::uint32_t> get_known(Received& message);
+/// After this one a process has no intervals.
+inline constexpr std::uint32_t kNoIntervals = ~0U;
 /// Notices of intervals, as they lie in messages.
 void put_intervals(Message& message, int process, std::uint32_t after);
 /// Of one process: calls `each(process, interval)` for those not yet known, which become known. Returns the last one's number, 0 if none.

@@ -116,7 +116,7 @@ struct Change {
   std::span<const std::byte> bytes;
 };
 
-/// Puts what has come into the pages.
+/// Puts what has come into the pages; nothing is left of it.
 void install(std::vector<Received>& answers) {
   std::vector<Change> changes;
   for (Received& answer : answers) {
@@ -154,6 +154,7 @@ void install(std::vector<Received>& answers) {
     }
     if (change.page->twin) apply_diff(change.bytes, change.page->twin);
   }
+  answers.clear();
 }
 
 /// A page after one that is missing, which may be asked for with it.
@@ -201,7 +202,6 @@ int watched_under_way = 0;
 void fetch_in_background(Fetch* fetch) {
   Page& page = *fetch->in_background;
   install(fetch->answers);
-  fetch->answers.clear();
   if (ask_for({&fetch->in_background, 1}, *fetch)) return;
   delete fetch;
   page.busy = false;
@@ -247,7 +247,6 @@ void fetch(Page& wanted, bool write) {
   for (Fetch fetch; ask_for(pages, fetch);) {
     wait_until([&fetch] { return fetch.outstanding == 0; });
     install(fetch.answers);
-    fetch.answers.clear();
   }
   Protections protections;
   for (Page* const page : pages) {
@@ -343,7 +342,7 @@ void end_release(const std::vector<Page*>& pages) {
 
 /// With the intervals of other processes as well: locks and atomic operations may have made them after these came to the barrier.
 void put_release(Message& message, int to, const std::vector<Page*>& pages) {
-  for (int n = 0; n < the_job.processes; ++n) put_intervals(message, n, n == to ? ~0U : 0);
+  for (int n = 0; n < the_job.processes; ++n) put_intervals(message, n, n == to ? kNoIntervals : 0);
   const std::size_t at = message.size();
   std::uint32_t count = 0;
   message.put(count);

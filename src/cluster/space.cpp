@@ -14,6 +14,7 @@
 
 #include "base/fatal.hpp"
 #include "cluster/job.hpp"
+#include "cluster/objects.hpp"
 
 namespace plait::cluster {
 
@@ -25,8 +26,6 @@ namespace {
 /// Room in the file behind the range, for segments.
 constexpr std::size_t kSegmentsBytes = std::size_t{4} << 30;
 constexpr std::size_t kMaxSegments = 64;
-/// The owner's name in the note that `plait cc --cluster` puts into each object.
-constexpr std::string_view kNoteOwner = "Plait cluster";
 
 struct Segment {
   std::uintptr_t begin;
@@ -59,26 +58,7 @@ void* map(void* at, std::size_t bytes, int prot, int flags, std::size_t offset) 
   return got;
 }
 
-bool has_note(const dl_phdr_info& object) {
-  for (int i = 0; i < object.dlpi_phnum; ++i) {
-    const ElfW(Phdr) & header = object.dlpi_phdr[i];
-    if (header.p_type != PT_NOTE) continue;
-    // NOLINTNEXTLINE(performance-no-int-to-ptr)
-    const char* at = reinterpret_cast<const char*>(object.dlpi_addr + header.p_vaddr);
-    const std::size_t align = header.p_align >= 8 ? 8 : 4;
-    for (const char* const end = at + header.p_memsz; at + sizeof(ElfW(Nhdr)) <= end;) {
-      ElfW(Nhdr) note;
-      std::memcpy(&note, at, sizeof note);
-      const char* const name = at + sizeof note;
-      if (note.n_namesz == kNoteOwner.size() + 1 && std::string_view(name, kNoteOwner.size()) == kNoteOwner) return true;
-      at = name + (note.n_namesz + align - 1) / align * align;
-      at += (note.n_descsz + align - 1) / align * align;
-    }
-  }
-  return false;
-}
-
-bool is_program(const dl_phdr_info& object) { return object.dlpi_name[0] == '\0' || has_note(object); }
+bool is_program(const dl_phdr_info& object) { return object.dlpi_name[0] == '\0' || has_mark(object, compiled); }
 bool is_language_library(const dl_phdr_info& object) {
   const std::string_view name = object.dlpi_name;
   return name.find("/libstdc++.so") != name.npos || name.find("/libgfortran.so") != name.npos;

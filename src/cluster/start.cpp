@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -67,10 +66,9 @@ void check_addresses() {
     if (all[n] == all[0]) continue;
     if (the_job.process == 0) {
       fatal(
-          "OpenMP over several nodes needs the same addresses in all processes, and those of libraries differ between process 0 and %zu: "
-          "the "
-          "system randomizes them and does not let a process switch that off (in a container: --security-opt seccomp=unconfined), or the "
-          "nodes have different libraries",
+          "OpenMP over several nodes needs the same addresses in all processes, and those of libraries differ between process 0 "
+          "and %zu: the system randomizes them and does not let a process switch that off (in a container: "
+          "--security-opt seccomp=unconfined), or the nodes have different libraries",
           n);
     }
     PMPI_Barrier(MPI_COMM_WORLD);  // process 0 ends the job

@@ -27,9 +27,11 @@ constexpr std::uintptr_t kBytesOfPage = 4096;
 constexpr LockId kAtomicLocks = LockId{0xA} << 60;
 constexpr LockId kGuardLocks = LockId{0xB} << 60;
 
-bool carried(const volatile void* at) noexcept {
-  return job().processes > 1 && shared(const_cast<const void*>(at)) && !alone.load(std::memory_order_relaxed);
+/// The process that does the operation, where another may want the object at the same time; else -1.
+int home_of(const volatile void* at) noexcept {
+  return job().processes == 1 || alone.load(std::memory_order_relaxed) ? -1 : home(at);  // relaxed: set before the region is told of
 }
+bool carried(const volatile void* at) noexcept { return home_of(at) >= 0; }
 
 /// The lock of an object's page, or of both where it lies across a border: the lower first, so that two threads cannot wait for each other.
 class Locked {
@@ -58,13 +60,14 @@ class Locked {
 template <class T, class Native>
 T at_once(volatile void* at, Operation operation, int order, T value, T expected, Native native) noexcept {
   auto* const object = static_cast<volatile T*>(at);
-  if (!carried(at)) [[likely]]
+  const int by = home_of(at);
+  if (by < 0) [[likely]]
     return native(object);
   if (reinterpret_cast<std::uintptr_t>(at) % 8 + sizeof(T) > 8) {
     const Locked locked(at, sizeof(T));
     return native(object);
   }
-  if (home(at) == job().process) return native(object);
+  if (by == job().process) return native(object);
   omp::Member* const m = omp::this_member;
   using Last = omp::Member::Atomic;
   if (m && order == __ATOMIC_RELAXED) {

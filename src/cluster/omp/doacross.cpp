@@ -4,7 +4,6 @@
 // runs them. Who waits asks there. A lock of the process that has posted carries what it wrote.
 #include <algorithm>
 #include <cstdarg>
-#include <cstring>
 #include <map>
 #include <mutex>
 #include <span>
@@ -64,17 +63,11 @@ void record(const Message& message) {
   for (const Answer& answer : served) answer.send(std::as_bytes(std::span(&message.posted, 1)));
 }
 
-Message read(std::span<const std::byte> bytes) {
-  Message message;
-  std::memcpy(&message, bytes.data(), sizeof message);
-  return message;
-}
-
-void on_posted(int, std::span<const std::byte> bytes, Answer) { record(read(bytes)); }
+void on_posted(int, std::span<const std::byte> bytes, Answer) { record(read<Message>(bytes)); }
 
 /// A question's posted.beyond is the iteration that is waited for.
 void on_await(int, std::span<const std::byte> bytes, Answer answer) {
-  const Message asked = read(bytes);
+  const auto asked = read<Message>(bytes);
   Posted posted;
   {
     const std::lock_guard guard(loops_lock);
@@ -95,11 +88,16 @@ std::uint64_t inner_of(const Member& m, Index index) {
   return inner;
 }
 
+/// A lock for each process that posts: who takes it next sees what that one has written.
+void carry_notices(int by) {
+  const LockId id = kPostLocks + static_cast<LockId>(by);
+  lock(id);
+  unlock(id);
+}
+
 void post(const Member& m, const std::uint64_t* counts) {
   const int self = job().process;
-  const LockId carrier = kPostLocks + static_cast<LockId>(self);
-  lock(carrier);
-  unlock(carrier);
+  carry_notices(self);
   const Message message{m.key, counts[0], {inner_of(m, [&](std::size_t i) { return counts[i]; }) + 1, self}};
   record(message);
   if (const int home = home_of(m, counts[0]); home != self) {
@@ -116,9 +114,7 @@ void await_post(const Member& m, std::uint64_t outer, std::uint64_t inner) {
   Posted posted;
   ask(home_of(m, outer), Service{kAwaitPost}, std::as_bytes(std::span(&question, 1)), std::as_writable_bytes(std::span(&posted, 1)));
   if (posted.by == job().process) return;
-  const LockId carrier = kPostLocks + static_cast<LockId>(posted.by);
-  lock(carrier);
-  unlock(carrier);
+  carry_notices(posted.by);
   const std::lock_guard guard(loops_lock);
   Iteration& at = loops[m.key][outer];
   at.seen = std::max(at.seen, posted.beyond);

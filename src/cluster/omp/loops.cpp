@@ -4,10 +4,8 @@
 #include "cluster/omp/loops.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <mutex>
-#include <span>
 #include <vector>
 
 namespace plait::cluster::omp {
@@ -49,13 +47,6 @@ struct Span {
 
 std::map<std::uint64_t, Dealt>& dealt = *new std::map<std::uint64_t, Dealt>;
 std::map<std::uint64_t, Order>& orders = *new std::map<std::uint64_t, Order>;
-
-template <class T>
-T read(std::span<const std::byte> bytes) {
-  T value;
-  std::memcpy(&value, bytes.data(), sizeof value);
-  return value;
-}
 
 /// A number of iterations in whole chunks, at least one.
 std::uint64_t whole(std::uint64_t wanted, std::uint64_t chunk) noexcept { return std::max(wanted / chunk, std::uint64_t{1}) * chunk; }

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <span>
 
 #include "cluster/omp/team.hpp"
 
@@ -12,6 +14,14 @@ namespace plait::cluster::omp {
 enum : std::uint32_t { kTake, kTurn, kDone, kPosted, kAwaitPost };
 /// The process that deals out iterations.
 inline constexpr int kDealer = 0;
+
+/// What such a message says.
+template <class T>
+T read(std::span<const std::byte> bytes) {
+  T value;
+  std::memcpy(&value, bytes.data(), sizeof value);
+  return value;
+}
 
 /// Of libgomp's numbers of schedules: which one, and that chunks are in order.
 inline constexpr int kKinds = 0xFF;

@@ -174,7 +174,6 @@ int run_worker() {
   return 0;
 }
 
-void end_of_program() {}
 bool in_serial_part() noexcept { return job().process == 0 && !this_member && leads(); }
 
 }  // namespace plait::cluster

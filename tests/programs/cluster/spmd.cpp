@@ -35,7 +35,6 @@ int run_worker() {
   return 0;
 }
 
-void end_of_program() {}
 bool in_serial_part() noexcept { return job().process == 0 && !in_region; }
 
 }  // namespace plait::cluster
