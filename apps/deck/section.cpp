@@ -45,6 +45,8 @@ std::string suggest(std::string_view word, const std::set<std::string, std::less
   return fmt::format("there {} '{}'", words.size() == 1 ? "is" : "are", fmt::join(words, "', '"));
 }
 
+namespace {
+
 toml::table parse_toml(const std::string& text, const std::string& path) {
   try {
     return toml::parse(text, path);
@@ -60,6 +62,14 @@ void apply(toml::table& deck, const std::string& setting) {
   }
   const toml::table change = parse_toml(setting.substr(0, equals) + " = " + setting.substr(equals + 1), "--set " + setting);
   merge(deck, change, setting);
+}
+
+}  // namespace
+
+toml::table parse(const std::string& text, const std::string& path, const std::vector<std::string>& settings) {
+  toml::table table = parse_toml(text, path);
+  for (const auto& setting : settings) apply(table, setting);
+  return table;
 }
 
 }  // namespace plait::deck

@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -22,10 +23,9 @@ namespace plait::deck {
 /// The word that is near, or else all there are.
 [[nodiscard]] std::string suggest(std::string_view word, const std::set<std::string, std::less<>>& words);
 
-/// `path` is named in messages. Throws Error, also what follows.
-[[nodiscard]] toml::table parse_toml(const std::string& text, const std::string& path);
-/// Puts "a.b=value" into the deck. Where a is written [[a]] and there only once, that one is meant.
-void apply(toml::table& deck, const std::string& setting);
+/// The deck's tables. `path` is named in messages. Each setting puts "a.b=value" into the deck; where a is written [[a]] and there only
+/// once, that one is meant. Throws Error.
+[[nodiscard]] toml::table parse(const std::string& text, const std::string& path, const std::vector<std::string>& settings);
 
 /// One table of the deck. Each read names the key, so that what is never asked for is unknown.
 class Section {
@@ -115,6 +115,19 @@ class Section {
       fail(key, fmt::format("must be a table, like [{}]", name));
     }
     return found;
+  }
+
+  /// The table under `key`, of which there may be one.
+  [[nodiscard]] std::optional<Section> section(std::string_view key) {
+    auto found = sections(key);
+    if (found.size() > 1) fail(key, "may be there only once");
+    return found.empty() ? std::nullopt : std::optional(std::move(found.front()));
+  }
+  /// The same where there must be one.
+  [[nodiscard]] Section needed(std::string_view key) {
+    auto found = section(key);
+    if (!found) throw Error(fmt::format("{}: the table [{}] is missing", path_, key));
+    return std::move(*found);
   }
 
   /// Every key of this table must have been asked for.

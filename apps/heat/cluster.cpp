@@ -6,6 +6,7 @@
 #include <new>
 
 #include "deck/error.hpp"
+#include "deck/files.hpp"
 #include "program.hpp"
 
 int main(int argc, char** argv) {
@@ -20,7 +21,7 @@ int main(int argc, char** argv) {
     return *status;
   }
   try {
-    const Deck deck = Program::read(options, read_file(options.deck), memory_of_machine());
+    const Deck deck = Program::read(options, read_deck(options.deck), plait::deck::memory_of_machine());
     const int threads = omp_get_max_threads();
     if (threads > deck.size - 2) {
       throw plait::deck::Error(fmt::format("{} threads are too many for the {} rows inside of a plate of {} x {} points: take at most {}",

@@ -5,15 +5,12 @@
 #include <bit>
 #include <cmath>
 
+#include "deck/files.hpp"
+
 namespace plait::heat {
 namespace {
 
-/// A bijection that spreads every bit over the word (the finalizer of SplitMix64).
-constexpr std::uint64_t mix(std::uint64_t v) {
-  v = (v ^ (v >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  v = (v ^ (v >> 27)) * 0x94d049bb133111ebULL;
-  return v ^ (v >> 31);
-}
+using deck::mix;
 
 double steady(long number, long n) { return static_cast<double>(number) / static_cast<double>(n - 1); }
 

@@ -31,8 +31,7 @@ Schedule parse_schedule(const Section& s, const std::string& text) {
 }  // namespace
 
 Deck parse_deck(const std::string& text, const std::string& path, const std::vector<std::string>& settings) {
-  toml::table table = deck::parse_toml(text, path);
-  for (const auto& setting : settings) deck::apply(table, setting);
+  const toml::table table = deck::parse(text, path, settings);
   Section root(table, "", path);
   Deck deck;
   deck.name = std::filesystem::path(path).stem().string();
@@ -40,17 +39,11 @@ Deck parse_deck(const std::string& text, const std::string& path, const std::vec
   // Unknown tables first: a mistyped [plaet] is not a missing [plate].
   for (const char* key : {"plate", "run"}) (void)root.has(key);
   root.finish();
-  const auto only = [&](const char* key) {
-    auto found = root.sections(key);
-    if (found.empty()) throw deck::Error(fmt::format("{}: the table [{}] is missing", path, key));
-    if (found.size() > 1) root.fail(key, "may be there only once");
-    return found.front();
-  };
-  Section plate = only("plate");
+  Section plate = root.needed("plate");
   deck.size = plate.whole("size", 0, kLeastSize, kMostSize);
   plate.finish();
   if (!plate.has("size")) plate.fail("size", "is missing");
-  Section run = only("run");
+  Section run = root.needed("run");
   deck.steps = run.whole("steps", 0, 1, kMostSteps);
   deck.tolerance = run.positive("tolerance", 0);
   const std::string schedule = run.text("schedule", deck.schedule.text);

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "deck/error.hpp"
+#include "deck/files.hpp"
 #include "mpi.hpp"
 #include "program.hpp"
 
@@ -40,9 +41,9 @@ void at_first(int rank, Work&& work) {
 }
 
 /// Process 0 reads the deck's file; all get its text.
-std::string read_deck(const std::string& path, int rank) {
+std::string text_of_deck(const std::string& path, int rank) {
   std::string text;
-  at_first(rank, [&] { text = read_file(path); });
+  at_first(rank, [&] { text = read_deck(path); });
   auto length = static_cast<int>(text.size());
   MPI_Bcast(&length, 1, MPI_INT, 0, MPI_COMM_WORLD);
   text.resize(static_cast<std::size_t>(length));
@@ -57,7 +58,7 @@ double memory_of_all() {
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
   MPI_Comm_size(node, &processes);
   MPI_Comm_free(&node);
-  const double mine = memory_of_machine() / processes;
+  const double mine = deck::memory_of_machine() / processes;
   double all = 0;
   MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   return all;
@@ -87,7 +88,7 @@ void run(const Options& o, int rank) {
   int processes = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &processes);
   const int threads = omp_get_max_threads();
-  const std::string text = read_deck(o.deck, rank);
+  const std::string text = text_of_deck(o.deck, rank);
   const Deck deck = Program::read(o, text, memory_of_all());
   require_fit(o, deck, processes, threads);
   if (o.check) return;

@@ -1,7 +1,6 @@
 #include "program.hpp"
 
 #include <fmt/format.h>
-#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -10,21 +9,14 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "deck/error.hpp"
+#include "deck/files.hpp"
+#include "deck/summary.hpp"
 
 namespace plait::heat {
 namespace {
-
-/// Median, least and most of a sample that is not empty.
-nlohmann::json summary(std::vector<double> v) {
-  std::sort(v.begin(), v.end());
-  const std::size_t n = v.size();
-  return {{"median", 0.5 * (v[(n - 1) / 2] + v[n / 2])}, {"min", v.front()}, {"max", v.back()}};
-}
 
 nlohmann::json describe(const Deck& deck, const Outcome& outcome) {
   // The first steps meet memory and caches for the first time.
@@ -40,7 +32,7 @@ nlohmann::json describe(const Deck& deck, const Outcome& outcome) {
                       {"change", outcome.change},
                       {"distance", outcome.distance},
                       {"digest", outcome.digest.text()},
-                      {"step_ms", summary(samples)}};
+                      {"step_ms", deck::summary(samples)}};
   json["mups"] = points / 1e3 / json["step_ms"]["median"].get<double>();
   json["samples"]["step_ms"] = std::move(samples);
   return json;
@@ -58,17 +50,6 @@ void print(const nlohmann::json& j) {
   fmt::print("  {}{} steps, last change {:.3e}, at most {:.3e} from the steady state\n", j["steady"].get<bool>() ? "steady after " : "",
              whole("steps"), j["change"].get<double>(), j["distance"].get<double>());
   fmt::print("  digest {}\n", j["digest"].get<std::string>());
-}
-
-void write(const nlohmann::json& json, const std::string& path) {
-  const std::string partial = fmt::format("{}.{}.partial", path, getpid());
-  std::ofstream out(partial);
-  out << json.dump(2) << '\n';
-  out.close();
-  if (out && std::rename(partial.c_str(), path.c_str()) == 0) return;
-  const std::string why = std::strerror(errno);
-  std::remove(partial.c_str());
-  throw deck::Error(fmt::format("results cannot be written to {}: {}", path, why));
 }
 
 }  // namespace
@@ -131,51 +112,24 @@ void Program::tell(const Options& o, const Deck& deck, const Outcome& outcome, i
     json["mpi"] = job->mpi;
   }
   if (!o.quiet) print(json);
-  if (!o.json.empty()) write(json, o.json);
+  if (!o.json.empty()) deck::write_results(json.dump(2), o.json);
 }
 
 void Program::complain(const std::string& what) const {
-  std::string line = what;
-  // A text of the user's, in a name say, may hold anything.
-  for (char& c : line) {
-    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = ' ';
-  }
-  std::fprintf(stderr, "%s: %s\n", name_.c_str(), line.c_str());
+  std::fprintf(stderr, "%s: %s\n", name_.c_str(), deck::one_line(what).c_str());
   std::fflush(stderr);
 }
 
-std::string read_file(const std::string& path) {
-  constexpr std::size_t kLongest = 1 << 20;
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  std::string text(kLongest + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (!in.is_open() || in.bad()) {
-    throw deck::Error(fmt::format("deck {} cannot be read: {}", path, errno ? std::strerror(errno) : "not a file"));
-  }
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  if (text.empty()) throw deck::Error(fmt::format("deck {} is empty; it needs [plate] and [run], see docs/heat.md", path));
-  if (text.size() > kLongest) throw deck::Error(fmt::format("deck {} is longer than {} bytes: is it a deck?", path, kLongest));
-  return text;
-}
+std::string read_deck(const std::string& path) { return deck::read_text(path, 1 << 20, "[plate] and [run], see docs/heat.md"); }
 
 void require_writable(const std::string& json) {
   if (json.empty()) return;
+  deck::require_file_name(json);
   const std::filesystem::path path(json);
-  std::error_code error;
-  if (!path.has_filename() || std::filesystem::is_directory(path, error)) {
-    throw deck::Error(fmt::format("--json {} names a folder; name a file in it, like {}", json, (path / "results.json").string()));
-  }
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
   if (access(folder.c_str(), W_OK) != 0) {
     throw deck::Error(fmt::format("results cannot be written to {}: {}", json, std::strerror(errno)));
   }
-}
-
-double memory_of_machine() {
-  struct sysinfo info{};
-  if (sysinfo(&info) != 0) return std::numeric_limits<double>::infinity();
-  return (static_cast<double>(info.totalram) + static_cast<double>(info.totalswap)) * info.mem_unit;
 }
 
 }  // namespace plait::heat

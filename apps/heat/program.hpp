@@ -48,9 +48,7 @@ class Program {
 };
 
 /// The text of a file that may be a deck, and that the results can be written. Throws deck::Error.
-[[nodiscard]] std::string read_file(const std::string& path);
+[[nodiscard]] std::string read_deck(const std::string& path);
 void require_writable(const std::string& json);
-/// Of this machine, in bytes.
-[[nodiscard]] double memory_of_machine();
 
 }  // namespace plait::heat

@@ -272,17 +272,14 @@ double Packing::spheres(const Int3& size) const {
 }
 
 Deck parse_deck(const std::string& text, const std::string& path, const std::vector<std::string>& settings) {
-  toml::table table = deck::parse_toml(text, path);
-  for (const auto& setting : settings) deck::apply(table, setting);
+  const toml::table table = deck::parse(text, path, settings);
   Section root(table, "", path);
   Deck deck;
   deck.name = std::filesystem::path(path).stem().string();
   deck.title = root.text("title", deck.name);
   const auto each = [&](std::string_view key, bool needed, auto&& read) {
-    auto found = root.sections(key);
-    if (found.empty() && needed) throw Error(fmt::format("{}: the table [{}] is missing", path, key));
-    if (found.size() > 1) root.fail(key, "may be there only once");
-    if (!found.empty()) read(found.front());
+    auto found = needed ? std::optional(root.needed(key)) : root.section(key);
+    if (found) read(*found);
   };
   // Unknown tables first: a mistyped [latice] is not a missing [lattice].
   for (const char* key : {"lattice", "fluid", "walls", "geometry", "initial", "run", "output", "check"}) (void)root.has(key);

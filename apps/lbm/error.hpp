@@ -8,6 +8,7 @@
 #include <string>
 
 #include "deck/error.hpp"
+#include "deck/files.hpp"
 
 namespace plait::lbm {
 
@@ -28,10 +29,6 @@ void collectively(MPI_Comm comm, Work&& work) {
   } catch (const std::bad_alloc&) {
     line = "not enough memory for this lattice: use more nodes or a smaller lattice.size";
   }
-  // A text of the user's, in a name say, may hold anything.
-  for (char& c : line) {
-    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = ' ';
-  }
   int rank = 0, size = 0;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
@@ -39,7 +36,7 @@ void collectively(MPI_Comm comm, Work&& work) {
   MPI_Allreduce(&failed, &first, 1, MPI_INT, MPI_MIN, comm);
   if (first == size) return;
   if (first == rank) {
-    std::fprintf(stderr, "plait-lbm: %s\n", line.c_str());
+    std::fprintf(stderr, "plait-lbm: %s\n", deck::one_line(line).c_str());
     std::fflush(stderr);
   }
   throw Quit{};

@@ -3,7 +3,6 @@
 #include <mpi.h>
 #include <omp.h>
 #include <plait/mpix.h>
-#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -11,7 +10,6 @@
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -19,6 +17,8 @@
 #include <string_view>
 
 #include "checks.hpp"
+#include "deck/files.hpp"
+#include "deck/summary.hpp"
 #include "error.hpp"
 #include "files.hpp"
 #include "simulation.hpp"
@@ -85,30 +85,13 @@ std::string read_deck(const std::string& path, MPI_Comm comm) {
   MPI_Comm_rank(comm, &rank);
   std::string text;
   collectively(comm, [&] {
-    if (rank != 0) return;
-    constexpr std::size_t kLongest = 16 << 20;
-    errno = 0;
-    std::ifstream in(path, std::ios::binary);
-    text.resize(kLongest + 1);
-    in.read(text.data(), static_cast<std::streamsize>(text.size()));
-    if (!in.is_open() || in.bad())
-      throw Error(fmt::format("deck {} cannot be read: {}", path, errno ? std::strerror(errno) : "not a file"));
-    text.resize(static_cast<std::size_t>(in.gcount()));
-    if (text.empty()) throw Error(fmt::format("deck {} is empty; it needs [lattice], [fluid] and [run], see docs/lbm.md", path));
-    if (text.size() > kLongest) throw Error(fmt::format("deck {} is longer than {} bytes: is it a deck?", path, kLongest));
+    if (rank == 0) text = deck::read_text(path, 16 << 20, "[lattice], [fluid] and [run], see docs/lbm.md");
   });
   auto length = static_cast<int>(text.size());
   MPI_Bcast(&length, 1, MPI_INT, 0, comm);
   text.resize(static_cast<std::size_t>(length));
   MPI_Bcast(text.data(), length, MPI_CHAR, 0, comm);
   return text;
-}
-
-/// Median, least and most of a sample that is not empty.
-nlohmann::json summary(std::vector<double> v) {
-  std::sort(v.begin(), v.end());
-  const std::size_t n = v.size();
-  return {{"median", 0.5 * (v[(n - 1) / 2] + v[n / 2])}, {"min", v.front()}, {"max", v.back()}};
 }
 
 /// What the run was made of and what it found; complete on process 0.
@@ -168,15 +151,15 @@ class Report {
       step.push_back(parts[0].back() + halo.back());
     }
     static constexpr const char* kNames[4] = {"compute_ms", "pack_ms", "wait_ms", "unpack_ms"};
-    for (std::size_t p = 0; p < 4; ++p) json_[kNames[p]] = summary(parts[p]);
-    json_["halo_ms"] = summary(halo);
-    json_["step_ms"] = summary(step);
+    for (std::size_t p = 0; p < 4; ++p) json_[kNames[p]] = deck::summary(parts[p]);
+    json_["halo_ms"] = deck::summary(halo);
+    json_["step_ms"] = deck::summary(step);
     json_["samples"] = {{"step_ms", step}, {"halo_ms", halo}};
     const double per_ms = static_cast<double>(s.fluid_sites()) / 1e3;  // million sites per ms -> MLUPS
     const double median = json_["step_ms"]["median"];
     json_["mlups"] = per_ms / median;
     if (limit.empty()) return;
-    const double best = 1e3 * summary(limit)["median"].get<double>();
+    const double best = 1e3 * deck::summary(limit)["median"].get<double>();
     json_["limit_mlups"] = per_ms / best;
     json_["limit_gb_s"] = per_ms / best * kBytesPerUpdate / 1e3;
     json_["limit_fraction"] = best / median;
@@ -308,17 +291,6 @@ class Run {
   std::vector<double> limit_;
 };
 
-void write_json(const nlohmann::json& json, const std::string& path) {
-  const std::string partial = fmt::format("{}.{}.partial", path, getpid());
-  std::ofstream out(partial);
-  out << json.dump(2) << '\n';
-  out.close();
-  if (out && std::rename(partial.c_str(), path.c_str()) == 0) return;
-  const std::string why = std::strerror(errno);
-  std::remove(partial.c_str());
-  throw Error(fmt::format("results cannot be written to {}: {}", path, why));
-}
-
 void add_results(Report& report, Simulation& s, bool steady) {
   const Double3 u = s.means().velocity;
   const Digest digest = s.digest();
@@ -363,9 +335,7 @@ double share_of_memory() {
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
   MPI_Comm_size(node, &processes);
   MPI_Comm_free(&node);
-  struct sysinfo info{};
-  if (sysinfo(&info) != 0) return std::numeric_limits<double>::infinity();
-  return (static_cast<double>(info.totalram) + static_cast<double>(info.totalswap)) * info.mem_unit / processes;
+  return deck::memory_of_machine() / processes;
 }
 
 Setup set_up(const Options& o, const ModelInfo& model, MPI_Comm comm, int threads, double memory) {
@@ -397,12 +367,8 @@ Setup set_up(const Options& o, const ModelInfo& model, MPI_Comm comm, int thread
 
 /// Sees that the results can be written. Collective; reports.
 void prepare_results(const std::string& file, MPI_Comm comm) {
+  collectively(comm, [&] { deck::require_file_name(file); });
   const std::filesystem::path path(file);
-  collectively(comm, [&] {
-    std::error_code error;
-    if (path.has_filename() && !std::filesystem::is_directory(path, error)) return;
-    throw Error(fmt::format("--json {} names a folder; name a file in it, like {}", file, (path / "results.json").string()));
-  });
   prepare_folder(path.has_parent_path() ? path.parent_path().string() : ".", "--json", comm);
 }
 
@@ -443,7 +409,7 @@ void simulate(const Options& o, const ModelInfo& model, MPI_Comm comm, int threa
   collectively(comm, [&] {
     if (!report.first()) return;
     if (!o.quiet) report.print();
-    if (!o.json.empty()) write_json(report.json(), o.json);
+    if (!o.json.empty()) deck::write_results(report.json().dump(2), o.json);
     for (const auto& c : report.json()["checks"]) {
       if (!c["passed"].get<bool>()) throw Error(fmt::format("the check against {} failed", c["against"].get<std::string>()));
     }

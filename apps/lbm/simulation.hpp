@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "deck.hpp"
+#include "deck/files.hpp"
 #include "model.hpp"
 
 namespace plait::lbm {
@@ -21,12 +22,7 @@ namespace plait::lbm {
 using Digest = std::array<std::uint64_t, 2>;
 [[nodiscard]] std::string to_string(const Digest& digest);
 
-/// A bijection that spreads every bit over the word (the finalizer of SplitMix64).
-[[nodiscard]] constexpr std::uint64_t mix(std::uint64_t v) {
-  v = (v ^ (v >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  v = (v ^ (v >> 27)) * 0x94d049bb133111ebULL;
-  return v ^ (v >> 31);
-}
+using deck::mix;
 
 class Simulation {
  public:
