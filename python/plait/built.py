@@ -9,6 +9,7 @@ import struct
 import subprocess
 from pathlib import Path
 
+from plait import cluster
 from plait.mpis import FAMILIES, Mpi
 
 # What only one MPI's library has in it, in this order: MPICH's names are also in Intel's.
@@ -45,7 +46,7 @@ def _why_not_over_nodes(program: str, listed: str, preload: bool) -> str | None:
         return f"'{program}' was linked by --cluster: --preload would keep its MPI calls from memory that is shared" if preload else None
     try:
         with Path(program).open("rb") as file:
-            marked = listed and b"Plait cluster\0" in file.read(1 << 16)
+            marked = listed and cluster.OWNER in file.read(1 << 16)
     except OSError:
         return None
     return f"'{program}' was compiled with --cluster, but linked without it: link it by plait cc --cluster, too" if marked else None

@@ -2,6 +2,7 @@
 
 import random
 import re
+import subprocess
 
 import pytest
 from plait import launch, mpis
@@ -53,6 +54,22 @@ def run(name, *words, processes=2, hosts=1, env=(), status=0, timeout=60, chance
         timed_out.append(" ".join([f"{processes} processes, {hosts} hosts:", *program, *env]) + "\n" + done.stdout + done.stderr)
     assert status is None or done.returncode == status, " ".join([*program, *env]) + "\n" + done.stdout + done.stderr
     return done
+
+
+def has_cluster():
+    """Whether OpenMP over several processes is built: not with sanitizers, nor by older compilers."""
+    return limits["factor"] == 1 and (MPI.library.parent / "libplait_cluster.so").exists()
+
+
+def needs_cluster():
+    return pytest.mark.skipif(not has_cluster(), reason="libplait_cluster is not built")
+
+
+def cluster_program(source, program, language="cc"):
+    """A program of tests/programs/cluster, compiled for several processes."""
+    source = mpis.ROOT / "tests/programs/cluster" / source
+    subprocess.run([mpis.ROOT / "plait", "--mpi", MPI.name, language, "--cluster", "-O2", source, "-o", program], check=True, timeout=120)
+    return program
 
 
 def random_seed():

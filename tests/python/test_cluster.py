@@ -5,7 +5,7 @@ import subprocess
 import pytest
 from plait import launch
 from plait.mpis import ROOT
-from programs import MPI, limits, run
+from programs import MPI, needs_cluster, run
 
 SOURCES = ROOT / "tests/programs/cluster/constructs"
 GROUPS = ("loops", "sync", "atomics", "homes", "order", "teams", "tasks", "doacross", "reductions")
@@ -23,9 +23,7 @@ REFUSED = {
   }""",
 }
 
-pytestmark = pytest.mark.skipif(
-    limits["factor"] > 1 or not (MPI.library.parent / "libplait_cluster.so").exists(), reason="libplait_cluster is not built"
-)
+pytestmark = needs_cluster()
 
 
 def compile_(*arguments, language="cc", cluster=True):

@@ -1,24 +1,17 @@
 """How OpenMP programs over several processes end: by exit() anywhere, abort and exceptions. Each test says its processes and threads."""
 
 import re
-import subprocess
 
 import pytest
 from plait import launch
-from plait.mpis import ROOT
-from programs import MPI, limits, run
+from programs import cluster_program, needs_cluster, run
 
-pytestmark = pytest.mark.skipif(
-    limits["factor"] > 1 or not (MPI.library.parent / "libplait_cluster.so").exists(), reason="libplait_cluster is not built"
-)
+pytestmark = needs_cluster()
 
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    path = tmp_path_factory.mktemp("ends") / "ends"
-    source = ROOT / "tests/programs/cluster/ends.cpp"
-    subprocess.run([ROOT / "plait", "--mpi", MPI.name, "c++", "--cluster", "-O2", source, "-o", path], check=True, timeout=120)
-    return path
+    return cluster_program("ends.cpp", tmp_path_factory.mktemp("ends") / "ends", "c++")
 
 
 @pytest.mark.parametrize("threads", [1, 2])

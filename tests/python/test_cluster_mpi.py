@@ -1,23 +1,15 @@
 """MPI calls of an OpenMP program over several processes, on memory that all share. Each test says its processes and threads."""
 
-import subprocess
-
 import pytest
 from plait import launch
-from plait.mpis import ROOT
-from programs import MPI, limits, run
+from programs import MPI, cluster_program, needs_cluster, run
 
-pytestmark = pytest.mark.skipif(
-    limits["factor"] > 1 or not (MPI.library.parent / "libplait_cluster.so").exists(), reason="libplait_cluster is not built"
-)
+pytestmark = needs_cluster()
 
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    path = tmp_path_factory.mktemp("mpi") / "mpi"
-    source = ROOT / "tests/programs/cluster/mpi.c"
-    subprocess.run([ROOT / "plait", "--mpi", MPI.name, "cc", "--cluster", "-O2", source, "-o", path], check=True, timeout=120)
-    return path
+    return cluster_program("mpi.c", tmp_path_factory.mktemp("mpi") / "mpi")
 
 
 @pytest.mark.parametrize(("processes", "threads"), [(1, 2), (2, 1), (2, 2), (4, 1)])

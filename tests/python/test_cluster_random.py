@@ -3,14 +3,12 @@
 import pytest
 from plait import launch
 from plait.mpis import ROOT
-from programs import MPI, limits, random_seed
+from programs import MPI, needs_cluster, random_seed
 from soak import OpenMP
 
 SOURCE = ROOT / "tests/programs/cluster/random.c"
 
-pytestmark = pytest.mark.skipif(
-    limits["factor"] > 1 or not (MPI.library.parent / "libplait_cluster.so").exists(), reason="libplait_cluster is not built"
-)
+pytestmark = needs_cluster()
 
 
 @pytest.fixture(scope="module")

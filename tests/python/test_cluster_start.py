@@ -5,11 +5,9 @@ import subprocess
 import pytest
 from plait import launch
 from plait.mpis import ROOT, MpiError
-from programs import MPI, limits, run
+from programs import MPI, cluster_program, needs_cluster, run
 
-pytestmark = pytest.mark.skipif(
-    limits["factor"] > 1 or not (MPI.library.parent / "libplait_cluster.so").exists(), reason="libplait_cluster is not built"
-)
+pytestmark = needs_cluster()
 PART = "int n;\nvoid part(void) {\n#pragma omp parallel\n#pragma omp atomic\n  ++n;\n}\n"
 MAIN = '#include <stdio.h>\nvoid part(void);\nint main(void) {\n  part();\n  puts("right");\n}\n'
 
@@ -27,9 +25,8 @@ def sources(tmp_path):
 
 def test_arguments_are_shared(tmp_path):
     """3"""
-    source = ROOT / "tests/programs/cluster/arguments.c"
-    compile_(ROOT / "plait", "--mpi", MPI.name, "cc", "--cluster", "-O2", source, "-o", tmp_path / "arguments")
-    assert run(tmp_path / "arguments", "one", "two words", processes=3).stdout == "right\n"
+    program = cluster_program("arguments.c", tmp_path / "arguments")
+    assert run(program, "one", "two words", processes=3).stdout == "right\n"
 
 
 def test_libraries_with_openmp_of_their_own_are_refused_at_start(sources):
