@@ -107,6 +107,45 @@ int MPIX_Stop_progress_thread(MPIX_Stream stream);
 
 #endif
 
+/* ---- Operations on queues: docs/queues.md
+ *
+ * A stream stands for a queue where the info that it is made with has "type" (cudaStream_t, hipStream_t, cl_command_queue or plait_queue)
+ * and "value", the queue's handle, by MPIX_Info_set_hex. The calls put an operation behind what is on the queue, and return. */
+
+#if PLAIT_DECLARES_STREAMS
+
+int MPIX_Info_set_hex(MPI_Info info, const char* key, const void* value, int value_size);
+
+int MPIX_Send_enqueue(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
+int MPIX_Recv_enqueue(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status);
+int MPIX_Isend_enqueue(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request);
+int MPIX_Irecv_enqueue(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request);
+/* The request is null from then on, and `status` is written when the queue has come to it. */
+int MPIX_Wait_enqueue(MPI_Request* request, MPI_Status* status);
+int MPIX_Waitall_enqueue(int count, MPI_Request array_of_requests[], MPI_Status* array_of_statuses);
+int MPIX_Allreduce_enqueue(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+
+int MPIX_Send_enqueue_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
+int MPIX_Recv_enqueue_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status);
+int MPIX_Isend_enqueue_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request);
+int MPIX_Irecv_enqueue_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request);
+int MPIX_Allreduce_enqueue_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+
+#endif
+
+/* Beyond MPICH's. */
+int MPIX_Barrier_enqueue(MPI_Comm comm);
+int MPIX_Bcast_enqueue(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm);
+int MPIX_Bcast_enqueue_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm);
+int MPIX_Alltoall_enqueue(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
+                          MPI_Comm comm);
+int MPIX_Alltoall_enqueue_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+                            MPI_Datatype recvtype, MPI_Comm comm);
+/* Of a partitioned request that was made on a communicator of the queue; MPIX_Wait_enqueue ends its round, and leaves the request. */
+int MPIX_Start_enqueue(MPI_Request* request);
+int MPIX_Pready_enqueue(int partition, MPI_Request request);
+int MPIX_Pready_range_enqueue(int partition_low, int partition_high, MPI_Request request);
+
 /* ---- Thread communicators: docs/threadcomm.md */
 
 #if PLAIT_DECLARES_THREADCOMMS

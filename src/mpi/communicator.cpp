@@ -11,6 +11,7 @@
 #include "mpi/threads.hpp"
 #include "p2p/duplicate.hpp"
 #include "p2p/waiting.hpp"
+#include "queue/communicator.hpp"
 #include "stream/stream.hpp"
 #include "threadcomm/attribute.hpp"
 
@@ -29,14 +30,16 @@ void duplicate(Communicator& c, MPI_Comm* newcomm, p2p::Call call) {
     threadcomm::copy_attributes(rank, made);
     return;
   }
+  const queue::Communicator* const queued = queue::find(&c);
+  const std::vector<p2p::LocalEndpoint>& locals = queued ? queued->inner->locals : c.locals;
   std::vector<int> streams;
-  streams.reserve(c.locals.size());
-  for (const p2p::LocalEndpoint& l : c.locals) streams.push_back(l.stream);
+  streams.reserve(locals.size());
+  for (const p2p::LocalEndpoint& l : locals) streams.push_back(l.stream);
   *newcomm = stream::create_communicator(c.handle, streams, c.multiplex);
 }
 
 void duplicate_later(const Communicator& c, const p2p::StartNative& start, MPI_Comm* newcomm, MPI_Request* request) {
-  require(!threadcomm::is_threadcomm(c), MPI_ERR_UNSUPPORTED_OPERATION);
+  require(!threadcomm::is_threadcomm(c) && !c.queued, MPI_ERR_UNSUPPORTED_OPERATION);
   require(newcomm && request, MPI_ERR_ARG);
   *request = handle_of(p2p::start_duplicate(c, start, newcomm));
 }
@@ -66,6 +69,7 @@ int release(MPI_Comm* comm, int (*native)(MPI_Comm*), const char* call = __built
     return on(*comm, body, call);
   }
   if (comm) p2p::wait_until_made(*comm);
+  if (queue::Communicator* const q = queue::find(c)) queue::wait_until_over(*q);
   // These two are not freed, as the MPI will say.
   if (c && *comm != MPI_COMM_WORLD && *comm != MPI_COMM_SELF) {
     if (c->collectives || c->by_leaders) {

@@ -26,6 +26,7 @@
 #include "partitioned/request.hpp"
 #include "progress/cores.hpp"
 #include "progress/helper.hpp"
+#include "queue/engine.hpp"
 #include "transport/packets.hpp"
 
 namespace plait::mpi {
@@ -104,6 +105,7 @@ Sums count_messages() noexcept {
 /// received, and this is the same when all have counted once more, then nothing was under way in between; and who has nothing to send
 /// and gets nothing sends nothing. (Mattern, Algorithms for distributed termination detection, 1987: the four counter method.)
 void finish() noexcept {
+  queue::engine::stop();
   progress::stop_helper();  // where MPI_Finalize went to the MPI at once, as Open MPI's Fortran calls do
   const MPI_Comm world = p2p::world();
   if (world == MPI_COMM_NULL) return;
@@ -237,6 +239,7 @@ extern "C" int MPI_Init_thread(int* argc, char*** argv, int required, int* provi
 // No other thread may be inside the MPI now. MPICH 5.0.2 takes no locks any more from here on, and gives none back: one that the helper has
 // stays locked, and the job ends when it is destroyed. The rest is done when the MPI deletes the attributes of MPI_COMM_SELF.
 extern "C" int MPI_Finalize() {
+  plait::queue::engine::stop();
   plait::progress::stop_helper();
   return PMPI_Finalize();
 }

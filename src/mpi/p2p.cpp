@@ -1,6 +1,9 @@
 // The exported point-to-point calls. On a stream communicator they are plait's, on others the MPI's own.
+#include <string_view>
+
 #include "mpi/communicator.hpp"
 #include "mpi/native.hpp"
+#include "mpi/queue.hpp"
 #include "mpi/quirks.hpp"
 #include "p2p/exchange.hpp"
 #include "p2p/message.hpp"
@@ -39,6 +42,9 @@ namespace {
   return o != nullptr;
 }
 
+/// Is a call of PLAIT_ISEND one that a queue can take?
+constexpr bool is_isend(std::string_view function, Mode mode) noexcept { return function == "isend" && mode == Mode::standard; }
+
 // Persistent requests have no inline path.
 constexpr bool send_init_plain(auto&&...) noexcept { return false; }
 constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
@@ -63,6 +69,10 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
 #define PLAIT_SEND(NAME, COUNT, MODE)                                                                                                      \
   [[gnu::noinline]] static int NAME##_any(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,            \
                                           const void* caller) {                                                                            \
+    if constexpr (Mode::MODE == Mode::standard) {                                                                                          \
+      if (auto* const q = plait::queue::find(find_communicator(comm)))                                                                     \
+        return plait::mpi::enqueue_send(*q, {buffer, count, type, {dest, tag, kAnyStream}}, #NAME);                                        \
+    }                                                                                                                                      \
     return on_returning(                                                                                                                   \
         comm,                                                                                                                              \
         [&] {                                                                                                                              \
@@ -91,6 +101,10 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
   }                                                                                                                                 \
   [[gnu::noinline]] static int NAME##_any(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,     \
                                           MPI_Request* request) {                                                                   \
+    if constexpr (plait::mpi::is_isend(#FUNCTION, Mode::MODE)) {                                                                    \
+      if (auto* const q = plait::queue::find(find_communicator(comm)))                                                              \
+        return plait::mpi::enqueue_isend(*q, {buffer, count, type, {dest, tag, kAnyStream}}, request, #NAME);                       \
+    }                                                                                                                               \
     return on(                                                                                                                      \
         comm,                                                                                                                       \
         [&] {                                                                                                                       \
@@ -116,6 +130,8 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
 #define PLAIT_RECV(NAME, COUNT)                                                                                                \
   [[gnu::noinline]] static int NAME##_any(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,    \
                                           MPI_Status* status, const void* caller) {                                            \
+    if (auto* const q = plait::queue::find(find_communicator(comm)))                                                           \
+      return plait::mpi::enqueue_receive(*q, {buffer, count, type, {source, tag, kAnyStream}}, status, #NAME);                 \
     return on_returning(                                                                                                       \
         comm,                                                                                                                  \
         [&] {                                                                                                                  \
@@ -145,6 +161,10 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
   }                                                                                                                                     \
   [[gnu::noinline]] static int NAME##_any(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,             \
                                           MPI_Request* request) {                                                                       \
+    if constexpr (std::string_view(#FUNCTION) == "ireceive") {                                                                          \
+      if (auto* const q = plait::queue::find(find_communicator(comm)))                                                                  \
+        return plait::mpi::enqueue_ireceive(*q, {buffer, count, type, {source, tag, kAnyStream}}, request, #NAME);                      \
+    }                                                                                                                                   \
     return on(                                                                                                                          \
         comm,                                                                                                                           \
         [&] {                                                                                                                           \

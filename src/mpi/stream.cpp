@@ -12,6 +12,7 @@
 #include "p2p/message.hpp"
 #include "plait/mpix.h"
 #include "progress/helper.hpp"
+#include "queue/communicator.hpp"
 #include "transport/packets.hpp"
 
 namespace plait::mpi {
@@ -64,7 +65,23 @@ void create(MPI_Comm comm, std::span<const int> streams, bool multiplex, MPI_Com
   }
 }
 
+/// The queue that a stream is to stand for, as its info says; null without one. Throws MPIError.
+queue::QueuePointer queue_in(MPI_Info info) {
+  if (info == MPI_INFO_NULL) return nullptr;
+  const auto get = [&](const char* key, std::span<char> into) {
+    int found = 0;
+    check(gated([&] { return PMPI_Info_get(info, key, static_cast<int>(into.size()) - 1, into.data(), &found); }));
+    return found != 0;
+  };
+  std::array<char, 64> type{};
+  std::array<char, MPI_MAX_INFO_VAL + 1> value{};
+  if (!get("type", type)) return nullptr;
+  if (!get("value", value)) value.front() = '\0';
+  return queue::find_queue(type.data(), value.data());
+}
+
 }  // namespace
+
 }  // namespace plait::mpi
 
 #pragma GCC visibility push(default)
@@ -77,10 +94,9 @@ using plait::mpi::with_streams;
 
 extern "C" int MPIX_Stream_create(MPI_Info info, MPIX_Stream* stream) {
   return guarded([&] {
-    static_cast<void>(info);
     require(stream, MPI_ERR_ARG);
     try {
-      *stream = plait::stream::create().handle;
+      *stream = plait::stream::create(plait::mpi::queue_in(info)).handle;
     } catch (const std::system_error&) {
       throw plait::MPIError{MPI_ERR_UNSUPPORTED_OPERATION, false};
     }
@@ -116,7 +132,8 @@ extern "C" int MPIX_Stream_comm_create_multiplex(MPI_Comm comm, int count, MPIX_
 extern "C" int MPIX_Comm_get_stream(MPI_Comm comm, int idx, MPIX_Stream* stream) {
   return on(comm, [&] {
     require(stream && idx >= 0, MPI_ERR_ARG);
-    const plait::p2p::Communicator* const c = plait::p2p::find_communicator(comm);
+    const plait::p2p::Communicator* c = plait::p2p::find_communicator(comm);
+    if (const auto* const queued = plait::queue::find(plait::p2p::find_communicator(comm))) c = queued->inner.get();
     require(c || idx == 0, MPI_ERR_ARG);
     require(!c || (static_cast<std::size_t>(idx) < c->locals.size() && (idx == 0 || !c->ordinary)), MPI_ERR_ARG);
     *stream = c ? c->locals[static_cast<std::size_t>(idx)].stream : MPIX_STREAM_NULL;

@@ -53,6 +53,7 @@ struct Card {
   std::uint64_t node;  ///< hash of its name
   std::uint32_t context;
   std::uint32_t streams;  ///< that its process has, whatever they are attached to
+  bool queue;
 };
 
 void attach(Communicator& c, std::span<const Attachment> endpoints) {
@@ -92,13 +93,14 @@ void number_endpoints(Communicator& c, Members& members, const std::vector<int>&
   }
 }
 
-std::vector<Card> exchange_cards(Communicator& c, const std::vector<int>& counts) {
+std::vector<Card> exchange_cards(Communicator& c, std::span<const Attachment> endpoints, const std::vector<int>& counts) {
   std::vector<Card> mine;
   mine.reserve(c.locals.size());
   const std::uint64_t node = node_hash();
   const auto streams = static_cast<std::uint32_t>(lane::endpoints_in_use() - carried_endpoints.load(std::memory_order_relaxed));
-  for (const LocalEndpoint& l : c.locals) {
-    mine.push_back({lane::Node::get().region().name(), l.endpoint->address().offset, node, l.context->id, streams});
+  for (std::size_t i = 0; i < c.locals.size(); ++i) {
+    const LocalEndpoint& l = c.locals[i];
+    mine.push_back({lane::Node::get().region().name(), l.endpoint->address().offset, node, l.context->id, streams, endpoints[i].queue});
   }
   std::vector<int> bytes(counts.size());
   std::vector<int> places(counts.size());
@@ -195,7 +197,8 @@ Draft build_communicator(MPI_Comm parent, std::span<const Attachment> endpoints,
   const auto members = std::make_shared<Members>();
   number_endpoints(c, *members, counts);
   c.set_members(members);
-  const std::vector<Card> cards = exchange_cards(c, counts);
+  const std::vector<Card> cards = exchange_cards(c, endpoints, counts);
+  c.queues = static_cast<int>(std::ranges::count(cards, true, &Card::queue));
   const bool reachable = find_ways(c, *members, cards);
   // The network may have found only now that a lock is needed: then `blocking` has none.
   const MpiLock lock;

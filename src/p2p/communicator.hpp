@@ -85,6 +85,8 @@ struct Communicator {
   bool collectives = false;  ///< an ordinary one whose collective calls are plait's, too: it is a collective::Rank
   /// One that spans nodes, some of whose blocking collective calls are plait's in the nodes and the MPI's between them: likewise.
   bool by_leaders = false;
+  bool queued = false;  ///< its calls are put on a queue: it is a queue::Communicator
+  int queues = 0;       ///< how many of its processes have brought a queue
   /// Endpoints in each process among which messages are shared out by their tags: a power of two. Several where all processes of an
   /// ordinary one have promised to take no tag for any; then tags can be matched apart, and threads with tags of their own do not meet.
   std::uint32_t slots = 1;
@@ -125,6 +127,7 @@ struct Communicator {
 struct Attachment {
   lane::Endpoint* endpoint = nullptr;
   int stream = 0;
+  bool queue = false;  ///< the stream stands for a queue
 };
 
 /// Frees one that was never entered, and its handle. Other processes may have sent to it.

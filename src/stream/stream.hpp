@@ -7,16 +7,18 @@
 
 #include "lane/endpoint.hpp"
 #include "p2p/communicator.hpp"
+#include "queue/queue.hpp"
 
 namespace plait::stream {
 
 struct Stream {
   int handle;
   lane::Endpoint* endpoint;
+  queue::QueuePointer queue;  ///< that it stands for; null: a context of the program's threads
 };
 
 /// Handles are numbers that are not used again. Throws std::bad_alloc, std::system_error.
-[[nodiscard]] Stream& create();
+[[nodiscard]] Stream& create(queue::QueuePointer queue = nullptr);
 /// Null for what is no stream (any more).
 [[nodiscard]] Stream* find(int handle) noexcept;
 /// Its endpoint is used again. No communicator is left at it.

@@ -238,11 +238,7 @@ int main(int argc, char** argv) {
 #if MPI_VERSION >= 4 || defined(OPEN_MPI)
   both_ways(streams);
 #endif
-#ifdef MPICH_NUMVERSION
-#if MPICH_NUMVERSION >= 50000000
-  REFUSED(MPIX_Send_enqueue(&rank, 1, MPI_INT, other, 0, streams));
-#endif
-#endif
+  GIVES(MPIX_Send_enqueue(&rank, 1, MPI_INT, other, 0, streams), MPI_ERR_COMM);
   MPI_Comm_free(&streams);
   MPIX_Stream_free(&stream);
 

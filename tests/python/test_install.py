@@ -110,12 +110,12 @@ def test_installed_library_finds_its_mpi(prefix):
     assert found and found == re.findall(mpi, run("ldd", MPI.library).stdout)
 
 
-def test_only_functions_of_mpi_gaspi_and_shan_are_exported():
+def test_only_functions_of_mpi_gaspi_shan_and_queues_are_exported():
     names = [line.split()[2].split("@")[0] for line in run("nm", "-D", "--defined-only", MPI.library).stdout.splitlines()]
     assert {"MPI_Waitall", "MPIX_Grequest_start"} <= set(names)
     # Open MPI's Fortran has its completion calls from libplait; test_calls.py has their list.
     fortran = r"|o?mpi_(wait|test)(all|any|some)?_f?$" if MPI.family == "openmpi" else ""
-    assert [name for name in names if not re.match(r"MPIX?_[A-Z]|p?gaspi_|(plait_)?shan_" + fortran, name)] == []
+    assert [name for name in names if not re.match(r"MPIX?_[A-Z]|p?gaspi_|(plait_)?shan_|plait_(queue|event)_" + fortran, name)] == []
 
 
 def test_a_running_program_can_load_it():

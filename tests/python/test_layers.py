@@ -18,14 +18,15 @@ MAY_USE = {
     "p2p": {"base", "progress", "layout", "transport", "lane"},
     "collective": BELOW_FEATURES,
     "grequest": BELOW_FEATURES,
-    "stream": BELOW_FEATURES,
+    "queue": BELOW_FEATURES | {"collective"},
+    "stream": BELOW_FEATURES | {"queue"},
     "threadcomm": BELOW_FEATURES | {"collective"},
     "ordinary": BELOW_FEATURES | {"collective"},
     "partitioned": BELOW_FEATURES,
     "gaspi": BELOW_FEATURES,
     "shan": BELOW_FEATURES,
     "cluster": {"base"},
-    "mpi": BELOW_FEATURES | {"collective", "grequest", "stream", "threadcomm", "ordinary", "partitioned", "gaspi", "shan"},
+    "mpi": BELOW_FEATURES | {"collective", "grequest", "queue", "stream", "threadcomm", "ordinary", "partitioned", "gaspi", "shan"},
 }
 # Compiled and tested without any MPI: files of these rooms that may include mpi.h.
 WITHOUT_MPI = {"base": set(), "progress": set(), "lane": set(), "transport": {"packets.cpp", "packets.hpp"}}

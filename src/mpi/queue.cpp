@@ -1,0 +1,338 @@
+// The exported calls that put operations on the queue behind a stream. Those that are MPI's own, as MPI_Send, come here from p2p.cpp.
+#include "mpi/queue.hpp"
+
+#include <mpi.h>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mpi/collective.hpp"
+#include "mpi/handle.hpp"
+#include "mpi/naming.hpp"
+#include "mpi/native.hpp"
+#include "partitioned/request.hpp"
+#include "plait/mpix.h"
+#include "queue/request.hpp"
+#include "transport/packets.hpp"
+
+namespace plait::mpi {
+namespace {
+
+using collective::Collective;
+using queue::Awaited;
+using queue::StepPointer;
+
+MPI_Status* wanted(MPI_Status* status) noexcept { return p2p::wants(status) ? status : nullptr; }
+
+queue::Communicator& with_queue(MPI_Comm comm) {
+  queue::Communicator* const c = queue::find(p2p::find_communicator(comm));
+  require(c, MPI_ERR_COMM);
+  return *c;
+}
+
+/// The program is told now what has failed on the queue before; this call is not put there then.
+void tell(queue::Queue& queue) {
+  const int error = queue.take_error();
+  require(error == MPI_SUCCESS, error);
+}
+
+void put(queue::Communicator& c, StepPointer step) {
+  tell(*c.queue);
+  c.queue->put(std::move(step));
+}
+
+void put_with_request(queue::Communicator& c, StepPointer step, MPI_Request* request) {
+  require(request, MPI_ERR_ARG);
+  Request& made = queue::make_request(c, step);
+  try {
+    put(c, std::move(step));
+  } catch (...) {
+    made.kind->free(made);
+    throw;
+  }
+  *request = handle_of(made);
+}
+
+// ---- waiting
+
+/// The communicator of a partitioned request, where it has a queue.
+queue::Communicator& of_partitioned(const Request& r) {
+  require(r.kind && partitioned::is_partitioned(r), MPI_ERR_REQUEST);
+  queue::Communicator* const c = queue::find(p2p::find_communicator(comm_of(r.kind->communicator(r))));
+  require(c, MPI_ERR_REQUEST);
+  return *c;
+}
+
+/// The queue that a wait for the request is put on. Throws MPIError where there is none.
+queue::QueuePointer queue_of(const Request& r) {
+  require(r.kind, MPI_ERR_REQUEST);
+  queue::QueuePointer its = queue::queue_of(r);
+  return its ? its : of_partitioned(r).queue;
+}
+
+/// All of one queue's. Null handles are left out, and get empty statuses.
+void put_wait(int count, MPI_Request* requests, MPI_Status* status, MPI_Status* statuses, const char* call) {
+  queue::QueuePointer of;
+  for (int i = 0; i < count; ++i) {
+    if (requests[i] == MPI_REQUEST_NULL) continue;
+    const Request* const r = ours(requests[i]);
+    require(r, MPI_ERR_REQUEST);
+    queue::QueuePointer its = queue_of(*r);
+    require(!of || of == its, MPI_ERR_REQUEST);
+    of = std::move(its);
+  }
+  if (of) tell(*of);
+  std::vector<Awaited> awaited;
+  awaited.reserve(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) {
+    MPI_Status* const its = statuses ? &statuses[i] : status;
+    if (requests[i] == MPI_REQUEST_NULL) {
+      if (its) p2p::set_empty(its);
+      if (statuses) its->MPI_ERROR = MPI_SUCCESS;
+      continue;
+    }
+    Request& r = *ours(requests[i]);
+    if (partitioned::is_partitioned(r)) {
+      awaited.push_back({nullptr, &r, its});
+      continue;
+    }
+    awaited.push_back({queue::take(r), nullptr, its});
+    requests[i] = MPI_REQUEST_NULL;
+  }
+  if (of) of->put(std::make_shared<queue::WaitStep>(call, std::move(awaited), statuses != nullptr));
+}
+
+/// The handler of the first request's communicator is told.
+MPI_Comm comm_of_first(int count, const MPI_Request* requests) noexcept {
+  for (int i = 0; requests && i < count; ++i) {
+    const Request* const r = requests[i] == MPI_REQUEST_NULL ? nullptr : ours(requests[i]);
+    if (r && r->kind) return comm_of(r->kind->communicator(*r));
+  }
+  return MPI_COMM_NULL;
+}
+
+// ---- collective calls
+
+/// A collective call of the ranks' endpoints. Its buffers are the host's, or staged by the step that has it.
+template <class Make>
+class CollectiveStep final : public queue::Step {
+ public:
+  CollectiveStep(queue::Communicator& c, Make make, const char* call) : Step(true, call), inner_(c.inner), make_(std::move(make)) {}
+  [[nodiscard]] progress::Waiter* waiter() const noexcept override { return &inner_->endpoint().waiter(); }
+  [[nodiscard]] std::string waits_for() const override {
+    const lane::EndpointGuard guard(inner_->endpoint());
+    return call_ ? call_->waits_for() : call();
+  }
+
+ private:
+  void do_begin() override {
+    call_.emplace(*inner_, true);
+    call_->begin(make_(*call_));
+    transport::flush_network();
+  }
+  bool do_advance() override {
+    if (!call_->complete()) {
+      Round round;
+      p2p::progress(inner_->endpoint(), round);
+    }
+    if (!call_->complete()) return false;
+    const int error = call_->error();
+    call_.reset();
+    require(error == MPI_SUCCESS, error);
+    return true;
+  }
+
+  std::shared_ptr<collective::Rank> inner_;
+  Make make_;
+  std::optional<Collective> call_;
+};
+
+collective::Rank& with_collectives(MPI_Comm comm) {
+  queue::Communicator& c = with_queue(comm);
+  require(c.everywhere, MPI_ERR_COMM);
+  return *c.inner;
+}
+
+template <class Make>
+void put_collective(MPI_Comm comm, Make make, const char* call) {
+  queue::Communicator& c = with_queue(comm);
+  put(c, std::make_shared<CollectiveStep<Make>>(c, std::move(make), call));
+}
+
+}  // namespace
+
+int enqueue_send(queue::Communicator& c, const queue::Message& message, const char* call) {
+  return on(c.handle, [&] { put(c, queue::make_send(c, message, true, call)); }, call);
+}
+int enqueue_isend(queue::Communicator& c, const queue::Message& message, MPI_Request* request, const char* call) {
+  return on(c.handle, [&] { put_with_request(c, queue::make_send(c, message, false, call), request); }, call);
+}
+int enqueue_receive(queue::Communicator& c, const queue::Message& message, MPI_Status* status, const char* call) {
+  return on(c.handle, [&] { put(c, queue::make_receive(c, message, true, status, call)); }, call);
+}
+int enqueue_ireceive(queue::Communicator& c, const queue::Message& message, MPI_Request* request, const char* call) {
+  return on(c.handle, [&] { put_with_request(c, queue::make_receive(c, message, false, nullptr, call), request); }, call);
+}
+
+}  // namespace plait::mpi
+
+#pragma GCC visibility push(default)
+
+using plait::require;
+using plait::mpi::guarded;
+using plait::mpi::on;
+using plait::mpi::put;
+using plait::mpi::put_collective;
+using plait::mpi::put_with_request;
+using plait::mpi::with_collectives;
+using plait::mpi::with_queue;
+using plait::p2p::kAnyStream;
+using plait::queue::make_receive;
+using plait::queue::make_send;
+namespace makers = plait::mpi::makers;
+
+extern "C" int MPIX_Info_set_hex(MPI_Info info, const char* key, const void* value, int value_size) {
+  return guarded([&] {
+    require(value && value_size > 0, MPI_ERR_ARG);
+    constexpr std::array<char, 17> kDigits{"0123456789abcdef"};
+    std::string text;
+    for (int i = 0; i < value_size; ++i) {
+      const auto byte = static_cast<const unsigned char*>(value)[i];
+      text += {kDigits[byte >> 4], kDigits[byte & 15]};
+    }
+    plait::check(plait::mpi::gated([&] { return PMPI_Info_set(info, key, text.c_str()); }));
+  });
+}
+
+// ---- messages: as on a communicator of a queue MPI_Send and its like
+
+#define PLAIT_SEND_ENQUEUE(NAME, COUNT)                                                                        \
+  extern "C" int NAME(const void* buf, COUNT count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) { \
+    return on(comm, [&] {                                                                                      \
+      auto& c = with_queue(comm);                                                                              \
+      put(c, make_send(c, {buf, count, datatype, {dest, tag, kAnyStream}}, true, #NAME));                      \
+    });                                                                                                        \
+  }
+
+#define PLAIT_ISEND_ENQUEUE(NAME, COUNT)                                                                                             \
+  extern "C" int NAME(const void* buf, COUNT count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) { \
+    return on(comm, [&] {                                                                                                            \
+      auto& c = with_queue(comm);                                                                                                    \
+      put_with_request(c, make_send(c, {buf, count, datatype, {dest, tag, kAnyStream}}, false, #NAME), request);                     \
+    });                                                                                                                              \
+  }
+
+#define PLAIT_RECV_ENQUEUE(NAME, COUNT)                                                                                        \
+  extern "C" int NAME(void* buf, COUNT count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status) { \
+    return on(comm, [&] {                                                                                                      \
+      auto& c = with_queue(comm);                                                                                              \
+      put(c, make_receive(c, {buf, count, datatype, {source, tag, kAnyStream}}, true, status, #NAME));                         \
+    });                                                                                                                        \
+  }
+
+#define PLAIT_IRECV_ENQUEUE(NAME, COUNT)                                                                                         \
+  extern "C" int NAME(void* buf, COUNT count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) { \
+    return on(comm, [&] {                                                                                                        \
+      auto& c = with_queue(comm);                                                                                                \
+      put_with_request(c, make_receive(c, {buf, count, datatype, {source, tag, kAnyStream}}, false, nullptr, #NAME), request);   \
+    });                                                                                                                          \
+  }
+
+PLAIT_SEND_ENQUEUE(MPIX_Send_enqueue, int)
+PLAIT_SEND_ENQUEUE(MPIX_Send_enqueue_c, MPI_Count)
+PLAIT_ISEND_ENQUEUE(MPIX_Isend_enqueue, int)
+PLAIT_ISEND_ENQUEUE(MPIX_Isend_enqueue_c, MPI_Count)
+PLAIT_RECV_ENQUEUE(MPIX_Recv_enqueue, int)
+PLAIT_RECV_ENQUEUE(MPIX_Recv_enqueue_c, MPI_Count)
+PLAIT_IRECV_ENQUEUE(MPIX_Irecv_enqueue, int)
+PLAIT_IRECV_ENQUEUE(MPIX_Irecv_enqueue_c, MPI_Count)
+
+extern "C" int MPIX_Wait_enqueue(MPI_Request* request, MPI_Status* status) {
+  return on(plait::mpi::comm_of_first(1, request), [&] {
+    require(request, MPI_ERR_REQUEST);
+    plait::mpi::put_wait(1, request, plait::mpi::wanted(status), nullptr, "MPIX_Wait_enqueue");
+  });
+}
+
+extern "C" int MPIX_Waitall_enqueue(int count, MPI_Request array_of_requests[], MPI_Status* array_of_statuses) {
+  return on(plait::mpi::comm_of_first(count, array_of_requests), [&] {
+    require(count >= 0, MPI_ERR_COUNT);
+    require(array_of_requests || count == 0, MPI_ERR_ARG);
+    plait::mpi::put_wait(count, array_of_requests, nullptr, array_of_statuses == MPI_STATUSES_IGNORE ? nullptr : array_of_statuses,
+                         "MPIX_Waitall_enqueue");
+  });
+}
+
+// ---- collective calls
+
+#define PLAIT_ALLREDUCE_ENQUEUE(NAME, COUNT)                                                                                           \
+  extern "C" int NAME(const void* sendbuf, void* recvbuf, COUNT count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {              \
+    return on(comm,                                                                                                                    \
+              [&] { put_collective(comm, makers::Allreduce(with_collectives(comm), sendbuf, recvbuf, count, datatype, op), #NAME); }); \
+  }
+
+#define PLAIT_BCAST_ENQUEUE(NAME, COUNT)                                                                                         \
+  extern "C" int NAME(void* buffer, COUNT count, MPI_Datatype datatype, int root, MPI_Comm comm) {                               \
+    return on(comm, [&] { put_collective(comm, makers::Bcast(with_collectives(comm), buffer, count, datatype, root), #NAME); }); \
+  }
+
+#define PLAIT_ALLTOALL_ENQUEUE(NAME, COUNT)                                                                                               \
+  extern "C" int NAME(const void* sendbuf, COUNT sendcount, MPI_Datatype sendtype, void* recvbuf, COUNT recvcount, MPI_Datatype recvtype, \
+                      MPI_Comm comm) {                                                                                                    \
+    return on(comm, [&] {                                                                                                                 \
+      put_collective(comm, makers::Alltoall(with_collectives(comm), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype), #NAME);  \
+    });                                                                                                                                   \
+  }
+
+PLAIT_ALLREDUCE_ENQUEUE(MPIX_Allreduce_enqueue, int)
+PLAIT_ALLREDUCE_ENQUEUE(MPIX_Allreduce_enqueue_c, MPI_Count)
+PLAIT_BCAST_ENQUEUE(MPIX_Bcast_enqueue, int)
+PLAIT_BCAST_ENQUEUE(MPIX_Bcast_enqueue_c, MPI_Count)
+PLAIT_ALLTOALL_ENQUEUE(MPIX_Alltoall_enqueue, int)
+PLAIT_ALLTOALL_ENQUEUE(MPIX_Alltoall_enqueue_c, MPI_Count)
+
+extern "C" int MPIX_Barrier_enqueue(MPI_Comm comm) {
+  return on(comm, [&] { put_collective(comm, makers::Barrier(with_collectives(comm)), "MPIX_Barrier_enqueue"); });
+}
+
+// ---- partitioned messages, which MPI_Psend_init and MPI_Precv_init have made on a communicator of the queue
+
+namespace plait::mpi {
+namespace {
+
+/// A call on a partitioned request that is over when it returns.
+template <class Body>
+int put_call(MPI_Request handle, Body body, const char* call) {
+  Request* const r = handle == MPI_REQUEST_NULL ? nullptr : ours(handle);
+  const auto run = [&] {
+    require(r && r->kind, MPI_ERR_REQUEST);
+    put(of_partitioned(*r), std::make_shared<queue::CallStep>(false, call, [body, r] { body(*r); }, [] { return true; }));
+  };
+  return on(r && r->kind ? comm_of(r->kind->communicator(*r)) : MPI_COMM_NULL, run, call);
+}
+
+}  // namespace
+}  // namespace plait::mpi
+
+extern "C" int MPIX_Start_enqueue(MPI_Request* request) {
+  const auto start = [](plait::Request& r) {
+    const int error = r.kind->start(r);
+    require(error == MPI_SUCCESS, error);
+  };
+  return plait::mpi::put_call(request ? *request : MPI_REQUEST_NULL, start, "MPIX_Start_enqueue");
+}
+
+extern "C" int MPIX_Pready_enqueue(int partition, MPI_Request request) {
+  const auto ready = [partition](plait::Request& r) { plait::partitioned::ready(r, partition, partition); };
+  return plait::mpi::put_call(request, ready, "MPIX_Pready_enqueue");
+}
+
+extern "C" int MPIX_Pready_range_enqueue(int partition_low, int partition_high, MPI_Request request) {
+  const auto ready = [=](plait::Request& r) { plait::partitioned::ready(r, partition_low, partition_high); };
+  return plait::mpi::put_call(request, ready, "MPIX_Pready_range_enqueue");
+}
+
+#pragma GCC visibility pop

@@ -1,0 +1,252 @@
+#include "queue/engine.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/mpi_lock.hpp"
+#include "p2p/hang.hpp"
+#include "progress/wait.hpp"
+#include "transport/packets.hpp"
+
+namespace plait::queue::engine {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+/// Steps that have begun: as long as two processes take to answer each other, then asleep.
+constexpr progress::Patience kForSteps{200, 0, 300, 8};
+/// Before a word is looked at again that a device writes: the core is offered so often, then it sleeps for a part of the time that it
+/// has waited already. So the engine is late by at most this part, and looks only some hundred times a second.
+constexpr int kYields = 100;
+constexpr int kPart = 32;
+constexpr std::chrono::nanoseconds kShortest = 20us;
+constexpr std::chrono::nanoseconds kLongest = 2ms;
+constexpr std::chrono::nanoseconds kUntilWoken = 10s;
+
+struct Watched {
+  StepPointer step;
+  std::function<void()> then;
+};
+
+[[nodiscard]] std::chrono::nanoseconds nap_after(std::chrono::nanoseconds waited) noexcept {
+  return std::clamp(waited / kPart, kShortest, kLongest);
+}
+
+class Engine {
+ public:
+  static Engine& get() {
+    static Engine& engine = *new Engine;  // never destroyed: its thread may outlive static objects
+    return engine;
+  }
+
+  void start() {
+    const std::lock_guard guard(lock_);
+    if (thread_.joinable()) return;
+    event_count_begin();
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);  // signals are for the program's threads
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    ending_.store(false, std::memory_order_relaxed);
+    try {
+      thread_ = std::thread([this] { run(); });
+    } catch (...) {
+      pthread_sigmask(SIG_SETMASK, &before, nullptr);
+      throw;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+
+  void stop() noexcept {
+    if (!thread_.joinable()) return;
+    ending_.store(true, std::memory_order_release);
+    wake();
+    thread_.join();
+  }
+
+  void watch(Watched watched) {
+    {
+      const std::lock_guard guard(lock_);
+      incoming_.push_back(std::move(watched));
+      some_incoming_.store(true, std::memory_order_release);
+    }
+    wake();
+  }
+
+  void add(Polled& polled) {
+    const std::lock_guard guard(looking_);
+    polled_.push_back(&polled);
+  }
+  void remove(Polled& polled) noexcept {
+    const std::lock_guard guard(looking_);
+    std::erase(polled_, &polled);
+  }
+
+  void wake() noexcept {
+    // As in EventCount: either the engine's last look before it sleeps sees what the caller has done, or this load sees where it sleeps.
+    // The fence is that of the notifier where the kernel has no barrier for others; the call is rare.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (EventCount* const at = asleep_at_.load(std::memory_order_relaxed)) at->notify();
+  }
+
+  EventCount ended;
+
+ private:
+  /// Where the engine waits for steps: where the messages of one of them come.
+  class At final : public progress::Waiter {
+   public:
+    explicit At(Engine& engine, progress::Waiter* waiter) noexcept : engine_(engine), waiter_(waiter), began_(Clock::now()) {}
+    EventCount* event() noexcept override {
+      EventCount* const its = waiter_ ? waiter_->event() : nullptr;
+      EventCount* const at = its ? its : &engine_.wake_;
+      // relaxed: ordered before the last look by what EventCount::prepare() does, which comes next.
+      engine_.asleep_at_.store(at, std::memory_order_relaxed);
+      return at;
+    }
+    void set_polled(bool here) noexcept override {
+      if (waiter_) waiter_->set_polled(here);
+    }
+    [[nodiscard]] std::chrono::nanoseconds longest() const noexcept override {
+      const bool told = waiter_ && waiter_->event() && engine_.active_.size() == 1 && !engine_.any_awaited();
+      return told ? std::chrono::nanoseconds(10ms) : nap_after(Clock::now() - began_);
+    }
+
+   private:
+    Engine& engine_;
+    progress::Waiter* waiter_;
+    Clock::time_point began_;
+  };
+  friend class At;
+
+  void run() {
+    while (!ending_.load(std::memory_order_acquire)) {
+      if (round()) continue;
+      if (!active_.empty()) {
+        wait_for_steps();
+      } else {
+        wait_for_queues();
+      }
+    }
+    // What is left can move no more: the MPI ends.
+    take_incoming();
+    for (Watched& w : active_) end(w);
+    active_.clear();
+  }
+
+  bool round() noexcept {
+    bool moved = take_incoming();
+    {
+      const std::lock_guard guard(looking_);
+      for (Polled* const p : polled_) moved |= p->awaited() && p->look();
+    }
+    for (std::size_t i = 0; i < active_.size();) {
+      if (!active_[i].step->advance()) {
+        ++i;
+        continue;
+      }
+      Watched over = std::move(active_[i]);
+      active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(i));
+      end(over);
+      moved = true;
+    }
+    return moved;
+  }
+
+  void end(Watched& w) noexcept {
+    w.then();
+    ended.notify();
+  }
+
+  bool take_incoming() noexcept {
+    if (!some_incoming_.load(std::memory_order_acquire)) return false;
+    const std::lock_guard guard(lock_);
+    active_.insert(active_.end(), std::make_move_iterator(incoming_.begin()), std::make_move_iterator(incoming_.end()));
+    incoming_.clear();
+    some_incoming_.store(false, std::memory_order_relaxed);
+    return true;
+  }
+
+  [[nodiscard]] bool any_awaited() const noexcept {
+    const std::lock_guard guard(looking_);
+    return std::ranges::any_of(polled_, &Polled::awaited);
+  }
+
+  /// Until something moves.
+  void wait_for_steps() noexcept {
+    const auto at = std::ranges::find_if(active_, [](const Watched& w) { return w.step->waiter() != nullptr; });
+    // Held: its step may end in a round below.
+    const StepPointer first = at == active_.end() ? active_.front().step : at->step;
+    At waiter(*this, first->waiter());
+    const std::function<std::string()> text = [&] { return first->waits_for(); };
+    p2p::Hang hang(text);
+    bool moved = false;
+    progress::Wait wait(waiter, kForSteps);
+    while (!moved && !ending_.load(std::memory_order_acquire)) {
+      if (wait.is_long()) hang.check({first->call(), nullptr});
+      wait.pause([&] { return moved = round() || ending_.load(std::memory_order_acquire); });
+      moved = moved || round();
+    }
+    asleep_at_.store(&wake_, std::memory_order_relaxed);
+  }
+
+  /// Until something has come, from a queue or from `watch`.
+  void wait_for_queues() noexcept {
+    const Clock::time_point began = Clock::now();
+    for (int looks = 0; !ending_.load(std::memory_order_acquire); ++looks) {
+      const bool awaited = any_awaited();
+      if (awaited && looks < kYields) {
+        std::this_thread::yield();
+        if (round()) return;
+        continue;
+      }
+      const EventCount::Key key = wake_.prepare();
+      if (round() || ending_.load(std::memory_order_acquire)) {
+        wake_.cancel(key);
+        return;
+      }
+      wake_.wait(key, awaited ? nap_after(Clock::now() - began) : kUntilWoken);
+      if (round()) return;
+    }
+  }
+
+  std::mutex lock_;  // over the two below
+  std::thread thread_;
+  std::vector<Watched> incoming_;
+  mutable std::mutex looking_;  // over this one
+  std::vector<Polled*> polled_;
+  std::vector<Watched> active_;  // the engine's thread's
+  EventCount wake_;
+  std::atomic<EventCount*> asleep_at_{&wake_};
+  std::atomic<bool> some_incoming_{false}, ending_{false};
+};
+
+}  // namespace
+
+void start() { Engine::get().start(); }
+void stop() noexcept { Engine::get().stop(); }
+void watch(StepPointer step, std::function<void()> then) { Engine::get().watch({std::move(step), std::move(then)}); }
+void add(Polled& polled) { Engine::get().add(polled); }
+void remove(Polled& polled) noexcept { Engine::get().remove(polled); }
+void wake() noexcept { Engine::get().wake(); }
+EventCount& ended() noexcept { return Engine::get().ended; }
+
+void wait_here(Step& step) noexcept {
+  if (step.advance()) return;
+  class Nowhere final : public progress::Waiter {
+  } nowhere;
+  progress::Waiter* const its = step.waiter();
+  const std::function<std::string()> text = [&] { return step.waits_for(); };
+  p2p::Hang hang(text);
+  progress::wait_until(
+      its ? *its : nowhere, progress::kForMessage, [&] { return step.advance(); }, [&] { return step.over(); },
+      [&] { hang.check({step.call(), nullptr}); });
+}
+
+}  // namespace plait::queue::engine

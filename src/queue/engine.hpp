@@ -1,0 +1,49 @@
+// The thread that moves steps on while their queues wait: it looks whether the queues of GPUs have come to a step, and makes rounds of
+// steps that have begun. It sleeps where there is nothing to look at, and longer and longer while what it looks at does not move.
+#pragma once
+
+#include <functional>
+
+#include "base/event_count.hpp"
+#include "queue/step.hpp"
+
+namespace plait::queue::engine {
+
+/// What has no way to wake the engine. By the engine's thread.
+class Polled {
+ public:
+  Polled() = default;
+  Polled(const Polled&) = delete;
+  Polled& operator=(const Polled&) = delete;
+
+  /// Is there anything to look for?
+  [[nodiscard]] virtual bool awaited() const noexcept = 0;
+  /// One look; true if something has come.
+  virtual bool look() noexcept = 0;
+
+ protected:
+  ~Polled() = default;
+};
+
+/// Starts the thread where there is none yet. Throws std::system_error.
+void start();
+/// Before the MPI is finalized. Steps that are not over by then are given up.
+void stop() noexcept;
+
+/// Makes rounds of a step that has begun. `then` is called by the engine's thread when it is over. Any thread. Throws std::bad_alloc.
+void watch(StepPointer step, std::function<void()> then);
+
+/// From now on, or no more: on return from `remove` it is not being looked at. Not by the engine's thread. Throws std::bad_alloc.
+void add(Polled& polled);
+void remove(Polled& polled) noexcept;
+
+/// There is something to look at. Any thread.
+void wake() noexcept;
+
+/// Notified whenever a step is over: where threads of the program wait.
+[[nodiscard]] EventCount& ended() noexcept;
+
+/// Blocks until a step that has begun is over, and makes its rounds: for a thread that runs a queue.
+void wait_here(Step& step) noexcept;
+
+}  // namespace plait::queue::engine

@@ -1,0 +1,255 @@
+#include "queue/host.hpp"
+
+#include <pthread.h>
+
+#include <csignal>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/relax.hpp"
+#include "progress/cores.hpp"
+#include "queue/engine.hpp"
+
+namespace plait::queue {
+namespace {
+
+/// How often a thread looks for the next item before it sleeps, where there is a core for it.
+constexpr int kSpins = 2000;
+
+/// A thread of plait's takes no signals of the program's.
+std::thread thread_without_signals(std::function<void()> body) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    std::thread made(std::move(body));
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return made;
+  } catch (...) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    throw;
+  }
+}
+
+}  // namespace
+
+void Occurrence::occur() noexcept {
+  std::vector<std::function<void()>> then;
+  {
+    const std::lock_guard guard(lock_);
+    // release: what ran before it.
+    occurred_.store(true, std::memory_order_release);
+    then.swap(then_);
+  }
+  event_.notify();
+  for (const auto& f : then) f();
+}
+
+bool Occurrence::call(std::function<void()> then) {
+  const std::lock_guard guard(lock_);
+  if (occurred_.load(std::memory_order_relaxed)) return false;
+  then_.push_back(std::move(then));
+  return true;
+}
+
+void Occurrence::wait() noexcept {
+  while (!has_occurred()) {
+    const EventCount::Key key = event_.prepare();
+    if (has_occurred()) {
+      event_.cancel(key);
+    } else {
+      event_.wait(key, std::chrono::seconds(10));
+    }
+  }
+}
+
+HostQueue::~HostQueue() {
+  // The last reference may be given up by the queue's own thread, as the step of a communicator that is freed.
+  if (thread_.joinable()) thread_.detach();
+}
+
+void HostQueue::start() {
+  event_count_begin();
+  thread_ = thread_without_signals([this] { run_thread(); });
+}
+
+void HostQueue::close() noexcept {
+  auto last = std::make_shared<Occurrence>();
+  bool ask = false;
+  {
+    const std::lock_guard guard(lock_);
+    if (std::exchange(closed_, true)) return;
+    ask = insert({.kind = Item::Kind::record, .occurrence = last});
+  }
+  filled_.notify();
+  if (ask) ask_executor();
+  last->wait();
+  if (thread_.joinable()) thread_.join();
+}
+
+bool HostQueue::insert(Item item) {
+  items_.push_back(std::move(item));
+  // release: for the thread that looks for it without the lock.
+  waiting_.store(items_.size(), std::memory_order_release);
+  return executor_ && !std::exchange(running_, true);
+}
+
+void HostQueue::push(Item item) {
+  bool ask = false;
+  {
+    const std::lock_guard guard(lock_);
+    require(!closed_, MPI_ERR_ARG);
+    ask = insert(std::move(item));
+  }
+  filled_.notify();
+  if (ask) ask_executor();
+}
+
+void HostQueue::put(StepPointer step) {
+  count();
+  try {
+    push({.kind = Item::Kind::step, .step = std::move(step)});
+  } catch (...) {
+    uncount();
+    throw;
+  }
+}
+void HostQueue::put(plait_queue_function* function, void* argument) {
+  push({.kind = Item::Kind::function, .function = function, .argument = argument});
+}
+void HostQueue::record(std::shared_ptr<Occurrence> occurrence) { push({.kind = Item::Kind::record, .occurrence = std::move(occurrence)}); }
+void HostQueue::wait_for(std::shared_ptr<Occurrence> occurrence) { push({.kind = Item::Kind::wait, .occurrence = std::move(occurrence)}); }
+
+int HostQueue::take_error() {
+  // relaxed: a load first, as there is none nearly always; who takes it needs nothing else of who set it.
+  if (error_.load(std::memory_order_relaxed) == MPI_SUCCESS) return MPI_SUCCESS;
+  const int error = error_.exchange(MPI_SUCCESS, std::memory_order_relaxed);
+  // What was put there before the program knew does not run; what comes from here on does.
+  if (error != MPI_SUCCESS) push({.kind = Item::Kind::recover});
+  return error;
+}
+
+bool HostQueue::take(Item& item) {
+  const std::lock_guard guard(lock_);
+  if (items_.empty()) {
+    running_ = false;
+    return false;
+  }
+  item = std::move(items_.front());
+  items_.pop_front();
+  waiting_.store(items_.size(), std::memory_order_relaxed);
+  return true;
+}
+
+void HostQueue::run_thread() noexcept {
+  for (;;) {
+    Item item;
+    if (take(item)) {
+      static_cast<void>(run(item));
+      continue;
+    }
+    for (int spins = progress::oversubscribed() ? kSpins : 0; spins < kSpins && !is_filled(); ++spins) relax();
+    if (is_filled()) continue;
+    {
+      const std::lock_guard guard(lock_);
+      if (items_.empty() && closed_) return;
+    }
+    const EventCount::Key key = filled_.prepare();
+    if (is_filled()) {
+      filled_.cancel(key);
+    } else {
+      filled_.wait(key, std::chrono::seconds(10));
+    }
+  }
+}
+
+void HostQueue::ask_executor() {
+  // The queue lives until this has run.
+  auto* const self = new std::shared_ptr<HostQueue>(shared_from_this());
+  executor_(
+      [](void* argument) {
+        const std::unique_ptr<std::shared_ptr<HostQueue>> queue(static_cast<std::shared_ptr<HostQueue>*>(argument));
+        (*queue)->run_executor();
+      },
+      self, extra_);
+}
+
+void HostQueue::run_executor() noexcept {
+  Item item;
+  while (take(item)) {
+    if (!run(item)) return;
+    item = {};
+  }
+}
+
+bool HostQueue::run(Item& item) noexcept {
+  switch (item.kind) {
+    case Item::Kind::function:
+      if (!skipping_ && item.function(item.argument) != 0) fail(MPI_ERR_OTHER);
+      return true;
+    case Item::Kind::step:
+      return run(item.step);
+    case Item::Kind::record:
+      item.occurrence->occur();
+      return true;
+    case Item::Kind::wait:
+      return skipping_ || wait_for_occurrence(*item.occurrence);
+    case Item::Kind::recover:
+      skipping_ = false;
+      return true;
+  }
+  return true;
+}
+
+bool HostQueue::run(const StepPointer& step) noexcept {
+  if (skipping_) {
+    step->give_up(MPI_ERR_OTHER);
+    end(*step);
+    return true;
+  }
+  step->begin();
+  if (step->advance()) {
+    end(*step);
+    return true;
+  }
+  if (step->holds_up() && !executor_) {
+    engine::wait_here(*step);
+    end(*step);
+    return true;
+  }
+  const bool resume = step->holds_up();
+  try {
+    engine::start();
+    engine::watch(step, [self = shared_from_this(), step, resume] {
+      self->end(*step);
+      if (resume) self->ask_executor();
+    });
+    return !resume;
+  } catch (const std::exception&) {  // no memory, or no thread: then here
+    engine::wait_here(*step);
+    end(*step);
+    return true;
+  }
+}
+
+bool HostQueue::wait_for_occurrence(Occurrence& occurrence) noexcept {
+  try {
+    if (executor_ && occurrence.call([self = shared_from_this()] { self->ask_executor(); })) return false;
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): waited for here
+  }
+  occurrence.wait();
+  return true;
+}
+
+void HostQueue::end(const Step& step) noexcept {
+  if (step.error() != MPI_SUCCESS && !skipping_ && !step.answers_for_itself()) error_.store(step.error(), std::memory_order_relaxed);
+  uncount();
+}
+
+void HostQueue::fail(int error) noexcept {
+  skipping_ = true;
+  error_.store(error, std::memory_order_relaxed);
+}
+
+}  // namespace plait::queue

@@ -1,0 +1,92 @@
+// Queues of plait's own, behind plait/queue.h: functions and steps run in order, by a thread of the queue's or by the program's executor.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/event_count.hpp"
+#include "plait/queue.h"
+#include "queue/queue.hpp"
+
+namespace plait::queue {
+
+/// One place at which an event was recorded: it occurs once.
+class Occurrence {
+ public:
+  [[nodiscard]] bool has_occurred() const noexcept { return occurred_.load(std::memory_order_acquire); }
+  void occur() noexcept;
+  /// Calls `then` when it occurs, by whoever makes it occur; false, and does not, if it has. Throws std::bad_alloc.
+  [[nodiscard]] bool call(std::function<void()> then);
+  /// Blocks until it occurs.
+  void wait() noexcept;
+
+ private:
+  std::atomic<bool> occurred_{false};
+  EventCount event_;
+  std::mutex lock_;
+  std::vector<std::function<void()>> then_;
+};
+
+class HostQueue final : public Queue, public std::enable_shared_from_this<HostQueue> {
+ public:
+  /// With a thread of its own, once `start` is called; or with an executor.
+  HostQueue() = default;
+  HostQueue(plait_queue_executor* executor, void* extra) noexcept : executor_(executor), extra_(extra) {}
+  ~HostQueue() override;
+
+  /// Throws std::system_error.
+  void start();
+  /// Nothing can be put there any more; returns when what is there has run. Not by what runs on the queue.
+  void close() noexcept;
+
+  void put(StepPointer step) override;
+  void put(plait_queue_function* function, void* argument);
+  void record(std::shared_ptr<Occurrence> occurrence);
+  void wait_for(std::shared_ptr<Occurrence> occurrence);
+  [[nodiscard]] int take_error() override;
+
+ private:
+  struct Item {
+    enum class Kind : std::uint8_t { function, step, record, wait, recover } kind;
+    plait_queue_function* function = nullptr;
+    void* argument = nullptr;
+    StepPointer step{};                        // NOLINT(readability-redundant-member-init): gcc wants it
+    std::shared_ptr<Occurrence> occurrence{};  // NOLINT(readability-redundant-member-init): likewise
+  };
+
+  void push(Item item);
+  /// With the lock; true where the executor is to be asked.
+  [[nodiscard]] bool insert(Item item);
+  /// Takes the first item; false if there is none, and then nothing runs the queue.
+  [[nodiscard]] bool take(Item& item);
+  [[nodiscard]] bool is_filled() const noexcept { return waiting_.load(std::memory_order_acquire) > 0; }
+  void run_thread() noexcept;
+  void run_executor() noexcept;
+  void ask_executor();
+  /// False where the rest waits for it, and the executor will be asked again then.
+  [[nodiscard]] bool run(Item& item) noexcept;
+  [[nodiscard]] bool run(const StepPointer& step) noexcept;
+  [[nodiscard]] bool wait_for_occurrence(Occurrence& occurrence) noexcept;
+  void end(const Step& step) noexcept;
+  void fail(int error) noexcept;
+
+  plait_queue_executor* executor_ = nullptr;
+  void* extra_ = nullptr;
+  std::thread thread_;
+  EventCount filled_;
+  std::mutex lock_;  // over what follows
+  std::deque<Item> items_;
+  bool running_ = false;  ///< the executor has been asked, or what runs waits for something
+  bool closed_ = false;
+  std::atomic<std::size_t> waiting_{0};  ///< items
+  // Of whoever runs the queue.
+  bool skipping_ = false;  ///< something has failed, and the program does not know yet
+  std::atomic<int> error_{MPI_SUCCESS};
+};
+
+}  // namespace plait::queue

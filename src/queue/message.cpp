@@ -1,0 +1,118 @@
+// Messages that are put on a queue: persistent operations of the endpoint's, started when the queue has come to them. What lies in a
+// device's memory goes through host memory, copied by the device before a send and after a receive.
+#include <algorithm>
+#include <optional>
+
+#include "base/error.hpp"
+#include "p2p/operation_request.hpp"
+#include "p2p/persistent.hpp"
+#include "p2p/status.hpp"
+#include "p2p/types.hpp"
+#include "queue/communicator.hpp"
+#include "queue/staging.hpp"
+#include "transport/packets.hpp"
+
+namespace plait::queue {
+namespace {
+
+class MessageStep final : public Step {
+ public:
+  MessageStep(Communicator& c, const Message& m, bool is_send, bool holds_up, MPI_Status* status, const char* call)
+      : Step(holds_up, call), inner_(c.inner), queue_(c.queue), is_send_(is_send), asked_(status) {
+    Device* const device = queue_->device();
+    const Place place = device && m.buffer && m.count > 0 ? device->place(m.buffer) : Place::host;
+    require(place != Place::elsewhere, MPI_ERR_BUFFER);
+    const void* buffer = m.buffer;
+    MPI_Count count = m.count;
+    MPI_Datatype type = m.type;
+    if (place == Place::device) {
+      staging_.emplace(*device, p2p::memory_of(m.buffer, m.count, m.type));
+      buffer = staging_->host();
+      count = static_cast<MPI_Count>(staging_->bytes());
+      type = MPI_BYTE;
+    }
+    request_ = is_send ? &p2p::send_init(*inner_, 0, buffer, count, type, m.envelope, p2p::Mode::standard)
+                       : &p2p::receive_init(*inner_, 0, const_cast<void*>(buffer), count, type, m.envelope);  // NOLINT: it was given so
+  }
+  ~MessageStep() override { request_->kind->free(*request_); }
+
+  [[nodiscard]] progress::Waiter* waiter() const noexcept override {
+    return phase_ == Phase::travelling ? &p2p::as_operation_of(*request_).endpoint->waiter() : nullptr;
+  }
+  [[nodiscard]] std::string waits_for() const override {
+    std::string text;
+    request_->kind->describe(*request_, text);
+    return text;
+  }
+  void write_status(MPI_Status* status) const noexcept override {
+    if (!p2p::wants(status)) return;
+    const int error = status->MPI_ERROR;
+    *status = status_;
+    status->MPI_ERROR = error;
+  }
+
+ private:
+  void do_begin() override {
+    error_ = MPI_SUCCESS;
+    if (is_send_ && staging_) {
+      phase_ = Phase::copying_in;
+      staging_->to_host();
+    } else {
+      start();
+    }
+  }
+
+  bool do_advance() override {
+    if (phase_ == Phase::copying_in) {
+      if (!staging_->is_over()) return false;
+      start();
+    }
+    if (phase_ == Phase::travelling) {
+      if (!arrived()) return false;
+      const std::uint64_t received = p2p::as_operation_of(*request_).received;
+      error_ = request_->kind->retire(*request_, &status_);
+      phase_ = Phase::copying_out;
+      if (!is_send_ && staging_ && received > 0) staging_->to_device(std::min(received, staging_->bytes()));
+    }
+    if (staging_ && !staging_->is_over()) return false;
+    if (asked_) write_status(asked_);
+    if (error_ != MPI_SUCCESS) throw MPIError{error_, false};
+    return true;
+  }
+
+  [[nodiscard]] bool arrived() const noexcept {
+    if (request_->kind->done(*request_)) return true;
+    Round round;
+    request_->kind->progress(*request_, round);
+    return request_->kind->done(*request_);
+  }
+
+  void start() {
+    if (const int error = p2p::start_again(*request_); error != MPI_SUCCESS) throw MPIError{error, false};
+    phase_ = Phase::travelling;
+    transport::flush_network();
+  }
+
+  enum class Phase : std::uint8_t { not_begun, copying_in, travelling, copying_out };
+
+  std::shared_ptr<collective::Rank> inner_;
+  QueuePointer queue_;  // its device
+  bool is_send_;
+  Phase phase_ = Phase::not_begun;
+  int error_ = MPI_SUCCESS;
+  MPI_Status* asked_;
+  MPI_Status status_{};
+  std::optional<Staging> staging_;
+  Request* request_ = nullptr;
+};
+
+}  // namespace
+
+StepPointer make_send(Communicator& c, const Message& message, bool holds_up, const char* call) {
+  return std::make_shared<MessageStep>(c, message, true, holds_up, nullptr, call);
+}
+StepPointer make_receive(Communicator& c, const Message& message, bool holds_up, MPI_Status* status, const char* call) {
+  return std::make_shared<MessageStep>(c, message, false, holds_up, p2p::wants(status) ? status : nullptr, call);
+}
+
+}  // namespace plait::queue

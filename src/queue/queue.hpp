@@ -1,0 +1,52 @@
+// What a stream may stand for: a queue of a GPU's, of OpenCL's or of plait's own (host.hpp), on which operations of the MPI's are put
+// among what else is there. A backend says when the queue has come to a step, and holds it up there.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string_view>
+
+#include "queue/device.hpp"
+#include "queue/step.hpp"
+
+namespace plait::queue {
+
+class Queue {
+ public:
+  Queue() = default;
+  virtual ~Queue() = default;
+  Queue(const Queue&) = delete;
+  Queue& operator=(const Queue&) = delete;
+
+  /// Puts a step behind all that is on the queue now. Throws MPIError where the queue takes none, std::bad_alloc; then it is not there.
+  /// Calls of several threads are put one after the other.
+  virtual void put(StepPointer step) = 0;
+  /// Whose memory its functions work on; null: the host's.
+  [[nodiscard]] virtual Device* device() noexcept { return nullptr; }
+  /// Has all run that was put on it? Then a send can take its data at once.
+  [[nodiscard]] virtual bool idle() noexcept { return false; }
+
+  /// What has failed since the program was last told, MPI_SUCCESS for nothing. A queue that has failed runs nothing more until then. Any
+  /// thread.
+  [[nodiscard]] virtual int take_error() = 0;
+
+  /// Steps that are not over. What a communicator waits for before it is freed.
+  [[nodiscard]] int outstanding() const noexcept { return outstanding_.load(std::memory_order_acquire); }
+
+ protected:
+  /// One more step; and one that is over, by whoever has seen that.
+  void count() noexcept { outstanding_.fetch_add(1, std::memory_order_relaxed); }
+  void uncount() noexcept;
+
+ private:
+  std::atomic<int> outstanding_{0};
+};
+
+using QueuePointer = std::shared_ptr<Queue>;
+
+/// The queue behind a value that MPIX_Stream_create is given: `type` is what the program calls it, `value` the bytes of its handle, as
+/// MPIX_Info_set_hex writes them. Throws MPIError{MPI_ERR_INFO_VALUE} for an unknown type, a value of another size, one that is no queue,
+/// and where the library is not found; the reason is on stderr then.
+[[nodiscard]] QueuePointer find_queue(std::string_view type, std::string_view value);
+
+}  // namespace plait::queue

@@ -1,0 +1,52 @@
+#include "queue/staging.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace plait::queue {
+
+Staging::Staging(Device& device, lane::Memory memory) : device_(device), memory_(std::move(memory)), host_(device.take(memory_.bytes)) {}
+Staging::~Staging() { device_.give(host_); }
+
+template <class Run>
+void Staging::for_each_run(std::uint64_t bytes, Run copy) const {
+  if (!memory_.layout) {
+    copy(memory_.at, 0, std::min(bytes, memory_.bytes));
+    return;
+  }
+  const layout::Layout& layout = *memory_.layout;
+  std::uint64_t position = 0;
+  for (std::int64_t i = 0; i < memory_.count; ++i) {
+    std::byte* const element = memory_.at + i * layout.extent();
+    for (std::int64_t k = 0; k < layout.segments(); ++k) {
+      if (position >= bytes) return;
+      const layout::Segment s = layout.segment(k);
+      const std::uint64_t n = std::min(static_cast<std::uint64_t>(s.bytes), bytes - position);
+      copy(element + s.offset, position, n);
+      position += n;
+    }
+  }
+}
+
+void Staging::to_host() {
+  for_each_run(memory_.bytes, [&](std::byte* at, std::uint64_t offset, std::uint64_t n) {
+    copies_.push_back(device_.copy_to_host(host_ + offset, at, n));
+  });
+}
+
+void Staging::to_device(std::uint64_t bytes) {
+  for_each_run(bytes, [&](std::byte* at, std::uint64_t offset, std::uint64_t n) {
+    copies_.push_back(device_.copy_to_device(at, host_ + offset, n));
+  });
+}
+
+bool Staging::is_over() {
+  while (!copies_.empty()) {
+    if (!device_.is_over(copies_.back())) return false;
+    copies_.pop_back();
+  }
+  return true;
+}
+
+}  // namespace plait::queue

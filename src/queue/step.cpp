@@ -1,0 +1,106 @@
+#include "queue/step.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "base/error.hpp"
+#include "p2p/status.hpp"
+
+namespace plait::queue {
+namespace {
+
+template <class Body>
+int error_of(Body body) noexcept {
+  try {
+    body();
+    return MPI_SUCCESS;
+  } catch (const MPIError& e) {
+    return e.code;
+  } catch (const std::bad_alloc&) {
+    return MPI_ERR_NO_MEM;
+  } catch (...) {
+    return MPI_ERR_INTERN;
+  }
+}
+
+}  // namespace
+
+void Step::begin() noexcept {
+  // relaxed: of a step that begins again, this thread has seen the end.
+  over_.store(false, std::memory_order_relaxed);
+  if (const int error = error_of([&] { do_begin(); }); error != MPI_SUCCESS) end(error);
+}
+
+bool Step::advance() noexcept {
+  if (over_.load(std::memory_order_relaxed)) return true;
+  bool is_over = false;
+  const int error = error_of([&] { is_over = do_advance(); });
+  if (is_over || error != MPI_SUCCESS) end(error);
+  return is_over || error != MPI_SUCCESS;
+}
+
+void Step::end(int error) noexcept {
+  error_ = error;
+  // release: what it has written, for whoever sees that it is over.
+  over_.store(true, std::memory_order_release);
+}
+
+void Step::write_status(MPI_Status* status) const noexcept {
+  if (p2p::wants(status)) p2p::set_empty(status);
+}
+
+bool Awaited::over() const noexcept { return step ? step->over() : request->kind->done(*request); }
+
+bool Awaited::advance() noexcept {
+  if (over()) return true;
+  if (step) return false;  // the engine makes its rounds
+  Round round;
+  request->kind->progress(*request, round);
+  return over();
+}
+
+progress::Waiter* Awaited::waiter() const noexcept {
+  if (step) return step->waiter();
+  return request->kind->waiter ? request->kind->waiter(*request) : nullptr;
+}
+
+int Awaited::end() noexcept {
+  if (!step) return request->kind->retire(*request, status);
+  if (status) step->write_status(status);
+  return step->error();
+}
+
+const Awaited* WaitStep::first_left() const noexcept {
+  const auto at = std::ranges::find_if(awaited_, [](const Awaited& a) { return !a.over(); });
+  return at == awaited_.end() ? nullptr : &*at;
+}
+
+progress::Waiter* WaitStep::waiter() const noexcept {
+  const Awaited* const left = first_left();
+  return left ? left->waiter() : nullptr;
+}
+
+std::string WaitStep::waits_for() const {
+  const Awaited* const left = first_left();
+  if (!left) return call();
+  if (left->step) return left->step->waits_for();
+  std::string text;
+  left->request->kind->describe(*left->request, text);
+  return text;
+}
+
+bool WaitStep::do_advance() {
+  bool all = true;
+  for (Awaited& a : awaited_) all &= a.advance();
+  if (!all) return false;
+  int failed = MPI_SUCCESS;
+  for (Awaited& a : awaited_) {
+    const int error = a.end();
+    if (each_has_status_ && a.status) a.status->MPI_ERROR = error;
+    if (error != MPI_SUCCESS) failed = error;
+  }
+  if (failed != MPI_SUCCESS) throw MPIError{each_has_status_ ? MPI_ERR_IN_STATUS : failed, false};
+  return true;
+}
+
+}  // namespace plait::queue

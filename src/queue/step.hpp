@@ -1,0 +1,116 @@
+// A step: one operation of the MPI's that is on a queue. It begins when all that was put on the queue before it has run, and where it
+// holds up the queue, what was put there after it runs when it is over.
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lane/request.hpp"
+#include "progress/wait.hpp"
+
+namespace plait::queue {
+
+class Step {
+ public:
+  explicit Step(bool holds_up, const char* call) noexcept : holds_up_(holds_up), call_(call) {}
+  virtual ~Step() = default;
+  Step(const Step&) = delete;
+  Step& operator=(const Step&) = delete;
+
+  /// Does what comes later in the queue wait for its end?
+  [[nodiscard]] bool holds_up() const noexcept { return holds_up_; }
+  /// The call that has made it.
+  [[nodiscard]] const char* call() const noexcept { return call_; }
+
+  /// Begins it, as far as it can go. By the thread that runs the queue. A step of a graph begins again and again.
+  void begin() noexcept;
+  /// One round; true once it is over. By one thread at a time.
+  [[nodiscard]] bool advance() noexcept;
+  /// It does not begin: what is before it has failed.
+  void give_up(int error) noexcept { end(error); }
+  /// Any thread; what it has written is seen then.
+  [[nodiscard]] bool over() const noexcept { return over_.load(std::memory_order_acquire); }
+  /// Once it is over. MPI_SUCCESS or a code of the MPI's.
+  [[nodiscard]] int error() const noexcept { return error_; }
+  /// A call gives its error to the program, as the end of a request does: nobody else has to.
+  [[nodiscard]] bool answers_for_itself() const noexcept { return answers_; }
+  void answer_for_itself() noexcept { answers_ = true; }
+
+  /// Where a thread waits for it; null: nobody tells when there is something.
+  [[nodiscard]] virtual progress::Waiter* waiter() const noexcept { return nullptr; }
+  /// What it waits for, for a person to read.
+  [[nodiscard]] virtual std::string waits_for() const { return call_; }
+  /// Its status, once it is over: of a request whose end has been put on the queue.
+  virtual void write_status(MPI_Status* status) const noexcept;
+
+ protected:
+  /// Throw MPIError, std::bad_alloc: then it is over.
+  virtual void do_begin() = 0;
+  [[nodiscard]] virtual bool do_advance() = 0;
+
+ private:
+  void end(int error) noexcept;
+
+  const bool holds_up_;
+  const char* const call_;
+  bool answers_ = false;
+  int error_ = MPI_SUCCESS;
+  std::atomic<bool> over_{false};
+};
+
+using StepPointer = std::shared_ptr<Step>;
+
+/// A step made of two functions; `advance` says when it is over. Both may throw MPIError.
+class CallStep final : public Step {
+ public:
+  CallStep(bool holds_up, const char* call, std::function<void()> begin, std::function<bool()> advance, progress::Waiter* waiter = nullptr)
+      : Step(holds_up, call), begin_(std::move(begin)), advance_(std::move(advance)), waiter_(waiter) {}
+  [[nodiscard]] progress::Waiter* waiter() const noexcept override { return waiter_; }
+
+ private:
+  void do_begin() override { begin_(); }
+  bool do_advance() override { return advance_(); }
+
+  std::function<void()> begin_;
+  std::function<bool()> advance_;
+  progress::Waiter* waiter_;
+};
+
+/// What a WaitStep waits for: a step, or a request that steps before it start and that stays the program's, as a partitioned one.
+struct Awaited {
+  StepPointer step;
+  Request* request = nullptr;
+  MPI_Status* status = nullptr;  ///< null: nobody wants it
+
+  [[nodiscard]] bool advance() noexcept;
+  [[nodiscard]] bool over() const noexcept;
+  [[nodiscard]] progress::Waiter* waiter() const noexcept;
+  /// Writes the status; the error.
+  int end() noexcept;
+};
+
+/// Waits for what is on the same queue before it.
+class WaitStep final : public Step {
+ public:
+  /// `each_has_status`: of an error only the statuses say which.
+  WaitStep(const char* call, std::vector<Awaited> awaited, bool each_has_status)
+      : Step(true, call), awaited_(std::move(awaited)), each_has_status_(each_has_status) {}
+  [[nodiscard]] progress::Waiter* waiter() const noexcept override;
+  [[nodiscard]] std::string waits_for() const override;
+
+ private:
+  void do_begin() override {}
+  bool do_advance() override;
+  [[nodiscard]] const Awaited* first_left() const noexcept;
+
+  std::vector<Awaited> awaited_;
+  bool each_has_status_;
+};
+
+}  // namespace plait::queue
