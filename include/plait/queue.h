@@ -27,13 +27,14 @@ typedef void plait_queue_executor(void (*run)(void* argument), void* argument, v
 int plait_queue_create(plait_queue* queue);
 /* Run by the program's executor: at most one call of `run` is outstanding. */
 int plait_queue_create_on(plait_queue_executor* executor, void* extra_state, plait_queue* queue);
-/* What is on it runs first. MPI_ERR_ARG: no queue (any more). Its communicators and stream are freed before; calls on those that are not
- * give MPI_ERR_ARG from then on. */
+/* What is on it runs first. MPI_ERR_ARG: no queue (any more), or a function that runs on it makes the call. Its communicators and stream
+ * are freed before; calls on those that are not give MPI_ERR_ARG from then on. */
 int plait_queue_free(plait_queue* queue);
 
 /* Puts a function on the queue. MPI_ERR_OTHER: something has failed; this one is not put there. */
 int plait_queue_enqueue(plait_queue queue, plait_queue_function* function, void* argument);
-/* Blocks until all that is on the queue now has run. MPI_ERR_OTHER and other classes: something has failed. */
+/* Blocks until all that is on the queue now has run. MPI_ERR_OTHER and other classes: something has failed. Not by a function that runs on
+ * the queue: MPI_ERR_ARG. */
 int plait_queue_synchronize(plait_queue queue);
 
 /* An event that occurs when the queue comes to it. Recorded again, it stands for the new place. */

@@ -12,7 +12,9 @@ namespace plait::collective {
 
 Rank::Rank() = default;
 
-Rank::~Rank() {
+Rank::~Rank() { detach(); }
+
+void Rank::detach() noexcept {
   team.reset();  // it looks at the others
   if (locals.empty()) return;
   p2p::LocalEndpoint calls;
@@ -21,6 +23,7 @@ Rank::~Rank() {
   calls.context = hidden;
   if (locals[0].context) p2p::detach(locals[0]);
   if (hidden) p2p::detach(calls);
+  hidden = nullptr;
 }
 
 std::uint64_t take_flags(Rank& rank, std::span<const std::uint32_t> ranks) noexcept {

@@ -37,6 +37,8 @@ struct Rank : p2p::Communicator {
   Rank();
   /// Detaches what is attached still.
   ~Rank() override;
+  /// From its endpoint, whatever still points to it.
+  void detach() noexcept;
   Rank(const Rank&) = delete;
   Rank& operator=(const Rank&) = delete;
 };

@@ -47,13 +47,6 @@ const ErrorClass kClasses[] = {
      "plait does not have this call on such a communicator, or this machine lacks what it needs"},
 };
 
-bool ends_the_job(MPI_Errhandler handler) noexcept {
-#ifdef MPI_ERRORS_ABORT
-  if (handler == MPI_ERRORS_ABORT) return true;
-#endif
-  return handler == MPI_ERRORS_ARE_FATAL;
-}
-
 /// `where`: ", on communicator halo" or nothing.
 void say(const char* call, int code, const char* where) noexcept {
   int rank = 0;
@@ -79,6 +72,13 @@ bool is_fatal(MPI_Errhandler handler) noexcept {
 }
 
 }  // namespace
+
+bool ends_the_job(MPI_Errhandler handler) noexcept {
+#ifdef MPI_ERRORS_ABORT
+  if (handler == MPI_ERRORS_ABORT) return true;
+#endif
+  return handler == MPI_ERRORS_ARE_FATAL;
+}
 
 void name_if_fatal(MPI_Comm comm, bool named, int code, const char* call) noexcept {
   MPI_Errhandler handler = MPI_ERRHANDLER_NULL;

@@ -13,6 +13,8 @@ namespace plait::mpi {
 /// Errors of calls without a communicator go to this one's handler (MPI-4.0, 9.3; before it was the world's).
 inline MPI_Comm default_comm() noexcept { return MPI_VERSION >= 4 ? MPI_COMM_SELF : MPI_COMM_WORLD; }
 
+/// Does a handler do so?
+[[nodiscard]] bool ends_the_job(MPI_Errhandler handler) noexcept;
 /// Says in a line on stderr which call has failed, if the handler that is to be told ends the job: the MPI can name only the call by
 /// which it was told. `named`: the communicator is the call's own.
 void name_if_fatal(MPI_Comm comm, bool named, int code, const char* call) noexcept;

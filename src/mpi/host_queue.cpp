@@ -68,7 +68,7 @@ extern "C" int plait_queue_create_on(plait_queue_executor* executor, void* extra
 
 extern "C" int plait_queue_free(plait_queue* queue) {
   return answer([&] {
-    require(queue, MPI_ERR_ARG);
+    require(queue && !queues().find(*queue)->runs_here(), MPI_ERR_ARG);
     queues().take(*queue)->close();
     *queue = PLAIT_QUEUE_NULL;
   });
@@ -86,6 +86,7 @@ extern "C" int plait_queue_enqueue(plait_queue queue, plait_queue_function* func
 extern "C" int plait_queue_synchronize(plait_queue queue) {
   return answer([&] {
     const std::shared_ptr<HostQueue> q = queues().find(queue);
+    require(!q->runs_here(), MPI_ERR_ARG);
     const auto here = std::make_shared<Occurrence>();
     q->record(here);
     here->wait();

@@ -73,9 +73,19 @@ queue::QueuePointer queue_of(const Request& r) {
   return its ? its : of_partitioned(r).queue;
 }
 
+/// The handler of the first request's communicator is told.
+MPI_Comm comm_of_first(int count, const MPI_Request* requests) noexcept {
+  for (int i = 0; requests && i < count; ++i) {
+    const Request* const r = requests[i] == MPI_REQUEST_NULL ? nullptr : ours(requests[i]);
+    if (r && r->kind) return comm_of(r->kind->communicator(*r));
+  }
+  return MPI_COMM_NULL;
+}
+
 /// All of one queue's. Null handles are left out, and get empty statuses.
 void put_wait(int count, MPI_Request* requests, MPI_Status* status, MPI_Status* statuses, const char* call) {
   queue::QueuePointer of;
+  const std::uint64_t comm = p2p::to_bits(comm_of_first(count, requests));
   for (int i = 0; i < count; ++i) {
     if (requests[i] == MPI_REQUEST_NULL) continue;
     const Request* const r = ours(requests[i]);
@@ -102,16 +112,7 @@ void put_wait(int count, MPI_Request* requests, MPI_Status* status, MPI_Status* 
     awaited.push_back({queue::take(r), nullptr, its});
     requests[i] = MPI_REQUEST_NULL;
   }
-  if (of) of->put(std::make_shared<queue::WaitStep>(call, std::move(awaited), statuses != nullptr));
-}
-
-/// The handler of the first request's communicator is told.
-MPI_Comm comm_of_first(int count, const MPI_Request* requests) noexcept {
-  for (int i = 0; requests && i < count; ++i) {
-    const Request* const r = requests[i] == MPI_REQUEST_NULL ? nullptr : ours(requests[i]);
-    if (r && r->kind) return comm_of(r->kind->communicator(*r));
-  }
-  return MPI_COMM_NULL;
+  if (of) of->put(std::make_shared<queue::WaitStep>(comm, call, std::move(awaited), statuses != nullptr));
 }
 
 // ---- collective calls
@@ -122,6 +123,7 @@ class CollectiveStep final : public queue::Step {
  public:
   CollectiveStep(queue::Communicator& c, Make make, const char* call) : Step(true, call), inner_(c.inner), make_(std::move(make)) {}
   [[nodiscard]] progress::Waiter* waiter() const noexcept override { return &inner_->endpoint().waiter(); }
+  [[nodiscard]] std::uint64_t communicator() const noexcept override { return p2p::to_bits(inner_->handle); }
   [[nodiscard]] std::string waits_for() const override {
     const lane::EndpointGuard guard(inner_->endpoint());
     return call_ ? call_->waits_for() : call();
@@ -163,6 +165,19 @@ void put_collective(MPI_Comm comm, Make make, const char* call) {
 }
 
 }  // namespace
+
+void tell_if_fatal(std::uint64_t communicator, int error, const char* call) noexcept {
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  const MPI_Comm comm = comm_of(communicator);
+  bool ends = false;
+  {
+    const MpiLock lock;
+    if (PMPI_Comm_get_errhandler(comm, &handler) != MPI_SUCCESS) return;
+    ends = ends_the_job(handler);
+    PMPI_Errhandler_free(&handler);
+  }
+  if (ends) report_on(comm, error, call);
+}
 
 int enqueue_send(queue::Communicator& c, const queue::Message& message, const char* call) {
   return on(c.handle, [&] { put(c, queue::make_send(c, message, true, call)); }, call);
@@ -309,7 +324,7 @@ int put_call(MPI_Request handle, Body body, const char* call) {
   Request* const r = handle == MPI_REQUEST_NULL ? nullptr : ours(handle);
   const auto run = [&] {
     require(r && r->kind, MPI_ERR_REQUEST);
-    put(of_partitioned(*r), std::make_shared<queue::CallStep>(false, call, [body, r] { body(*r); }, [] { return true; }));
+    put(of_partitioned(*r), std::make_shared<queue::CallStep>(r->kind->communicator(*r), call, [body, r] { body(*r); }));
   };
   return on(r && r->kind ? comm_of(r->kind->communicator(*r)) : MPI_COMM_NULL, run, call);
 }

@@ -7,6 +7,7 @@
 #include "mpi/communicator.hpp"
 #include "mpi/error.hpp"
 #include "mpi/native.hpp"
+#include "mpi/queue.hpp"
 #include "mpi/threads.hpp"
 #include "ordinary/carried.hpp"
 #include "p2p/message.hpp"
@@ -76,6 +77,7 @@ queue::QueuePointer queue_in(MPI_Info info) {
   std::array<char, 64> type{};
   std::array<char, MPI_MAX_INFO_VAL + 1> value{};
   if (!get("type", type)) return nullptr;
+  queue::set_fatal(tell_if_fatal);
   if (!get("value", value)) value.front() = '\0';
   return queue::find_queue(type.data(), value.data());
 }
@@ -107,6 +109,7 @@ extern "C" int MPIX_Stream_free(MPIX_Stream* stream) {
   return guarded([&] {
     require(stream, MPI_ERR_ARG);
     plait::stream::Stream& s = plait::mpi::stream_of(*stream);
+    if (s.queue) s.queue->forget();
     // Also those that are freed and have operations left: its endpoint is still in use.
     require(s.endpoint->contexts.load(std::memory_order_acquire) == 0, MPI_ERR_ARG);
     plait::stream::destroy(s);

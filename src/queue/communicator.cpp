@@ -52,6 +52,10 @@ void make_collective(collective::Rank& rank, collective::Members& members, MPI_C
 
 }  // namespace
 
+Communicator::~Communicator() {
+  if (inner) inner->detach();
+}
+
 p2p::Draft take_over(p2p::Draft made, QueuePointer queue) {
   const bool everywhere = made->queues == made->size;
   if (!queue) return made;

@@ -15,8 +15,13 @@
 namespace plait::queue {
 
 struct Communicator final : p2p::Communicator {
+  Communicator() = default;
+  ~Communicator() override;
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
   QueuePointer queue;
-  std::shared_ptr<collective::Rank> inner;  ///< where the messages go; steps of graphs may outlive the communicator
+  std::shared_ptr<collective::Rank> inner;  ///< where the messages go; requests and graphs may hold it longer
   bool everywhere = false;                  ///< all processes have brought a queue: then its collective calls can be put there
 };
 

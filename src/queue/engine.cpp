@@ -32,7 +32,7 @@ constexpr std::chrono::nanoseconds kUntilWoken = 10s;
 
 struct Watched {
   StepPointer step;
-  std::function<void()> then;
+  std::function<void(StepPointer)> then;
 };
 
 [[nodiscard]] std::chrono::nanoseconds nap_after(std::chrono::nanoseconds waited) noexcept {
@@ -160,7 +160,7 @@ class Engine {
   }
 
   void end(Watched& w) noexcept {
-    w.then();
+    w.then(std::move(w.step));
     ended.notify();
   }
 
@@ -180,16 +180,15 @@ class Engine {
 
   /// Until something moves.
   void wait_for_steps() noexcept {
-    const auto at = std::ranges::find_if(active_, [](const Watched& w) { return w.step->waiter() != nullptr; });
-    // Held: its step may end in a round below.
-    const StepPointer first = at == active_.end() ? active_.front().step : at->step;
-    At waiter(*this, first->waiter());
-    const std::function<std::string()> text = [&] { return first->waits_for(); };
+    progress::Waiter* its = nullptr;  // it stays when its step is gone
+    for (std::size_t i = 0; i < active_.size() && !its; ++i) its = active_[i].step->waiter();
+    At waiter(*this, its);
+    const std::function<std::string()> text = [&] { return active_.front().step->waits_for(); };
     p2p::Hang hang(text);
     bool moved = false;
     progress::Wait wait(waiter, kForSteps);
     while (!moved && !ending_.load(std::memory_order_acquire)) {
-      if (wait.is_long()) hang.check({first->call(), nullptr});
+      if (wait.is_long()) hang.check({active_.front().step->call(), nullptr});
       wait.pause([&] { return moved = round() || ending_.load(std::memory_order_acquire); });
       moved = moved || round();
     }
@@ -231,7 +230,7 @@ class Engine {
 
 void start() { Engine::get().start(); }
 void stop() noexcept { Engine::get().stop(); }
-void watch(StepPointer step, std::function<void()> then) { Engine::get().watch({std::move(step), std::move(then)}); }
+void watch(StepPointer step, std::function<void(StepPointer)> then) { Engine::get().watch({std::move(step), std::move(then)}); }
 void add(Polled& polled) { Engine::get().add(polled); }
 void remove(Polled& polled) noexcept { Engine::get().remove(polled); }
 void wake() noexcept { Engine::get().wake(); }

@@ -30,8 +30,9 @@ void start();
 /// Before the MPI is finalized. Steps that are not over by then are given up.
 void stop() noexcept;
 
-/// Makes rounds of a step that has begun. `then` is called by the engine's thread when it is over. Any thread. Throws std::bad_alloc.
-void watch(StepPointer step, std::function<void()> then);
+/// Makes rounds of a step that has begun. `then` is called by the engine's thread when it is over, and is given the step. Any thread.
+/// Throws std::bad_alloc.
+void watch(StepPointer step, std::function<void(StepPointer)> then);
 
 /// From now on, or no more: on return from `remove` it is not being looked at. Not by the engine's thread. Throws std::bad_alloc.
 void add(Polled& polled);

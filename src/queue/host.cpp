@@ -16,6 +16,9 @@ namespace {
 /// How often a thread looks for the next item before it sleeps, where there is a core for it.
 constexpr int kSpins = 2000;
 
+/// The queue whose function this thread runs.
+thread_local const HostQueue* running_here = nullptr;
+
 /// A thread of plait's takes no signals of the program's.
 std::thread thread_without_signals(std::function<void()> body) {
   sigset_t all;
@@ -183,13 +186,18 @@ void HostQueue::run_executor() noexcept {
   }
 }
 
+bool HostQueue::runs_here() const noexcept { return running_here == this; }
+
 bool HostQueue::run(Item& item) noexcept {
   switch (item.kind) {
     case Item::Kind::function:
-      if (!skipping_ && item.function(item.argument) != 0) fail(MPI_ERR_OTHER);
+      if (skipping_) return true;
+      running_here = this;
+      if (item.function(item.argument) != 0) fail(MPI_ERR_OTHER);
+      running_here = nullptr;
       return true;
     case Item::Kind::step:
-      return run(item.step);
+      return run(std::move(item.step));
     case Item::Kind::record:
       item.occurrence->occur();
       return true;
@@ -202,34 +210,32 @@ bool HostQueue::run(Item& item) noexcept {
   return true;
 }
 
-bool HostQueue::run(const StepPointer& step) noexcept {
+bool HostQueue::run(StepPointer step) noexcept {
+  const auto over = [&] {
+    settle(std::move(step));
+    return true;
+  };
   if (skipping_) {
     step->give_up(MPI_ERR_OTHER);
-    end(*step);
-    return true;
+    return over();
   }
   step->begin();
-  if (step->advance()) {
-    end(*step);
-    return true;
-  }
+  if (step->advance()) return over();
   if (step->holds_up() && !executor_) {
     engine::wait_here(*step);
-    end(*step);
-    return true;
+    return over();
   }
   const bool resume = step->holds_up();
   try {
     engine::start();
-    engine::watch(step, [self = shared_from_this(), step, resume] {
-      self->end(*step);
+    engine::watch(step, [self = shared_from_this(), resume](StepPointer ended) {
+      self->settle(std::move(ended));
       if (resume) self->ask_executor();
     });
     return !resume;
   } catch (const std::exception&) {  // no memory, or no thread: then here
     engine::wait_here(*step);
-    end(*step);
-    return true;
+    return over();
   }
 }
 
@@ -242,9 +248,9 @@ bool HostQueue::wait_for_occurrence(Occurrence& occurrence) noexcept {
   return true;
 }
 
-void HostQueue::end(const Step& step) noexcept {
-  if (step.error() != MPI_SUCCESS && !skipping_ && !step.answers_for_itself()) error_.store(step.error(), std::memory_order_relaxed);
-  uncount();
+void HostQueue::settle(StepPointer step) noexcept {
+  const int error = end(std::move(step));
+  if (error != MPI_SUCCESS && !skipping_) error_.store(error, std::memory_order_relaxed);
 }
 
 void HostQueue::fail(int error) noexcept {

@@ -43,6 +43,8 @@ class HostQueue final : public Queue, public std::enable_shared_from_this<HostQu
   void start();
   /// Nothing can be put there any more; returns when what is there has run. Not by what runs on the queue.
   void close() noexcept;
+  /// Is the caller what runs on the queue?
+  [[nodiscard]] bool runs_here() const noexcept;
 
   void put(StepPointer step) override;
   void put(plait_queue_function* function, void* argument);
@@ -70,9 +72,9 @@ class HostQueue final : public Queue, public std::enable_shared_from_this<HostQu
   void ask_executor();
   /// False where the rest waits for it, and the executor will be asked again then.
   [[nodiscard]] bool run(Item& item) noexcept;
-  [[nodiscard]] bool run(const StepPointer& step) noexcept;
+  [[nodiscard]] bool run(StepPointer step) noexcept;
   [[nodiscard]] bool wait_for_occurrence(Occurrence& occurrence) noexcept;
-  void end(const Step& step) noexcept;
+  void settle(StepPointer step) noexcept;
   void fail(int error) noexcept;
 
   plait_queue_executor* executor_ = nullptr;

@@ -44,6 +44,7 @@ class MessageStep final : public Step {
     request_->kind->describe(*request_, text);
     return text;
   }
+  [[nodiscard]] std::uint64_t communicator() const noexcept override { return p2p::to_bits(inner_->handle); }
   void write_status(MPI_Status* status) const noexcept override {
     if (!p2p::wants(status)) return;
     const int error = status->MPI_ERROR;
@@ -88,6 +89,7 @@ class MessageStep final : public Step {
   }
 
   void start() {
+    require(inner_->locals[0].context, MPI_ERR_COMM);  // a graph's, of a communicator that was freed
     if (const int error = p2p::start_again(*request_); error != MPI_SUCCESS) throw MPIError{error, false};
     phase_ = Phase::travelling;
     transport::flush_network();

@@ -3,11 +3,28 @@
 #include "queue/engine.hpp"
 
 namespace plait::queue {
+namespace {
+
+using Tell = void (*)(std::uint64_t communicator, int error, const char* call) noexcept;
+constinit std::atomic<Tell> fatal{nullptr};
+
+}  // namespace
+
+void set_fatal(Tell tell) noexcept { fatal.store(tell, std::memory_order_relaxed); }
 
 void Queue::uncount() noexcept {
   // release: what the step has done, for whoever waits until none is left.
   outstanding_.fetch_sub(1, std::memory_order_release);
   engine::ended().notify();
+}
+
+int Queue::end(StepPointer step) noexcept {
+  const int error = step->answers_for_itself() ? MPI_SUCCESS : step->error();
+  // relaxed: set before there is a queue.
+  if (error != MPI_SUCCESS) fatal.load(std::memory_order_relaxed)(step->communicator(), error, step->call());
+  step.reset();
+  uncount();
+  return error;
 }
 
 }  // namespace plait::queue

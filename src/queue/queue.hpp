@@ -26,6 +26,9 @@ class Queue {
   /// Has all run that was put on it? Then a send can take its data at once.
   [[nodiscard]] virtual bool idle() noexcept { return false; }
 
+  /// Its stream is freed: lets go of the steps of graphs, which are not launched any more.
+  virtual void forget() noexcept {}
+
   /// What has failed since the program was last told, MPI_SUCCESS for nothing. A queue that has failed runs nothing more until then. Any
   /// thread.
   [[nodiscard]] virtual int take_error() = 0;
@@ -34,13 +37,20 @@ class Queue {
   [[nodiscard]] int outstanding() const noexcept { return outstanding_.load(std::memory_order_acquire); }
 
  protected:
-  /// One more step; and one that is over, by whoever has seen that.
+  /// One more step; and one that could not be put there.
   void count() noexcept { outstanding_.fetch_add(1, std::memory_order_relaxed); }
   void uncount() noexcept;
+  /// Of a step that is over, by whoever has seen that: the error that the program is to be told, MPI_SUCCESS for none. Lets go of the step
+  /// before it is no longer outstanding: what it holds of its communicator is freed then. Does not return where the communicator's error
+  /// handler ends the job.
+  [[nodiscard]] int end(StepPointer step) noexcept;
 
  private:
   std::atomic<int> outstanding_{0};
 };
+
+/// How an error is told to a communicator whose handler ends the job.
+void set_fatal(void (*tell)(std::uint64_t communicator, int error, const char* call) noexcept) noexcept;
 
 using QueuePointer = std::shared_ptr<Queue>;
 

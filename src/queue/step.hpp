@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -44,6 +45,8 @@ class Step {
 
   /// Where a thread waits for it; null: nobody tells when there is something.
   [[nodiscard]] virtual progress::Waiter* waiter() const noexcept { return nullptr; }
+  /// Whose error handler is told of its error.
+  [[nodiscard]] virtual std::uint64_t communicator() const noexcept = 0;
   /// What it waits for, for a person to read.
   [[nodiscard]] virtual std::string waits_for() const { return call_; }
   /// Its status, once it is over: of a request whose end has been put on the queue.
@@ -66,20 +69,19 @@ class Step {
 
 using StepPointer = std::shared_ptr<Step>;
 
-/// A step made of two functions; `advance` says when it is over. Both may throw MPIError.
+/// A call that is over when it returns, and does not hold up the queue. It may throw MPIError.
 class CallStep final : public Step {
  public:
-  CallStep(bool holds_up, const char* call, std::function<void()> begin, std::function<bool()> advance, progress::Waiter* waiter = nullptr)
-      : Step(holds_up, call), begin_(std::move(begin)), advance_(std::move(advance)), waiter_(waiter) {}
-  [[nodiscard]] progress::Waiter* waiter() const noexcept override { return waiter_; }
+  CallStep(std::uint64_t communicator, const char* call, std::function<void()> begin)
+      : Step(false, call), communicator_(communicator), begin_(std::move(begin)) {}
+  [[nodiscard]] std::uint64_t communicator() const noexcept override { return communicator_; }
 
  private:
   void do_begin() override { begin_(); }
-  bool do_advance() override { return advance_(); }
+  bool do_advance() override { return true; }
 
+  std::uint64_t communicator_;
   std::function<void()> begin_;
-  std::function<bool()> advance_;
-  progress::Waiter* waiter_;
 };
 
 /// What a WaitStep waits for: a step, or a request that steps before it start and that stays the program's, as a partitioned one.
@@ -99,16 +101,18 @@ struct Awaited {
 class WaitStep final : public Step {
  public:
   /// `each_has_status`: of an error only the statuses say which.
-  WaitStep(const char* call, std::vector<Awaited> awaited, bool each_has_status)
-      : Step(true, call), awaited_(std::move(awaited)), each_has_status_(each_has_status) {}
+  WaitStep(std::uint64_t communicator, const char* call, std::vector<Awaited> awaited, bool each_has_status)
+      : Step(true, call), communicator_(communicator), awaited_(std::move(awaited)), each_has_status_(each_has_status) {}
   [[nodiscard]] progress::Waiter* waiter() const noexcept override;
   [[nodiscard]] std::string waits_for() const override;
+  [[nodiscard]] std::uint64_t communicator() const noexcept override { return communicator_; }
 
  private:
   void do_begin() override {}
   bool do_advance() override;
   [[nodiscard]] const Awaited* first_left() const noexcept;
 
+  std::uint64_t communicator_;
   std::vector<Awaited> awaited_;
   bool each_has_status_;
 };

@@ -1,0 +1,268 @@
+// queue_errors [fatal]: what a program may get wrong with queues gives error classes, nothing is stuck, and what follows is intact.
+// fatal: an operation that fails on the queue ends the job where the communicator's error handler says so.
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "queue.h"
+
+static int rank, other;
+
+static int nap(void* p) {
+  (void)p;
+  usleep(5000);
+  return 0;
+}
+static int fail(void* p) {
+  (void)p;
+  return 1;
+}
+static int count(void* p) {
+  ++*(int*)p;
+  return 0;
+}
+
+static int create(const char* type, const void* value, int bytes, MPIX_Stream* stream) {
+  MPI_Info info;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "type", type);
+  if (bytes > 0) MPIX_Info_set_hex(info, "value", value, bytes);
+  const int code = MPIX_Stream_create(info, stream);
+  MPI_Info_free(&info);
+  return code;
+}
+
+static void values(plait_queue queue) {
+  MPIX_Stream stream;
+  plait_queue freed;
+  CHECK(!plait_queue_create(&freed));
+  const plait_queue value = freed;
+  CHECK(!plait_queue_free(&freed));
+  GIVES(create("plait_queue", &value, sizeof value, &stream), MPI_ERR_INFO_VALUE);
+  GIVES(create("plait_queue", &queue, 4, &stream), MPI_ERR_INFO_VALUE);
+  GIVES(create("plait_queue", NULL, 0, &stream), MPI_ERR_INFO_VALUE);
+  GIVES(create("abacus", &queue, sizeof queue, &stream), MPI_ERR_INFO_VALUE);
+  GIVES(MPIX_Info_set_hex(MPI_INFO_NULL, "value", &queue, 0), MPI_ERR_ARG);
+}
+
+static void calls_of_queues(plait_queue queue) {
+  plait_queue none = PLAIT_QUEUE_NULL, made;
+  plait_event event;
+  int x = 0;
+  CHECK(plait_queue_create(NULL) == MPI_ERR_ARG);
+  CHECK(plait_queue_create_on(NULL, NULL, &made) == MPI_ERR_ARG);
+  CHECK(plait_queue_free(&none) == MPI_ERR_ARG && plait_queue_free(NULL) == MPI_ERR_ARG);
+  CHECK(plait_queue_enqueue(none, count, &x) == MPI_ERR_ARG && plait_queue_enqueue(queue, NULL, &x) == MPI_ERR_ARG);
+  CHECK(plait_queue_synchronize(none) == MPI_ERR_ARG);
+  CHECK(!plait_event_create(&event));
+  CHECK(plait_queue_record(none, event) == MPI_ERR_ARG && plait_queue_record(queue, PLAIT_EVENT_NULL) == MPI_ERR_ARG);
+  CHECK(!plait_event_free(&event));
+  CHECK(plait_event_free(&event) == MPI_ERR_ARG && plait_event_synchronize(event) == MPI_ERR_ARG);
+  CHECK(plait_queue_wait_event(queue, event) == MPI_ERR_ARG && plait_event_query(event, &x) == MPI_ERR_ARG);
+}
+
+static plait_queue inside;
+static int from_inside(void* p) {
+  *(int*)p = plait_queue_synchronize(inside) == MPI_ERR_ARG && plait_queue_free(&inside) == MPI_ERR_ARG;
+  return 0;
+}
+
+static void arguments(MPI_Comm comm) {
+  int x = 0;
+  MPI_Request r = MPI_REQUEST_NULL;
+  GIVES(MPIX_Send_enqueue(&x, 1, MPI_INT, 2, 0, comm), MPI_ERR_RANK);
+  GIVES(MPIX_Recv_enqueue(&x, 1, MPI_INT, -17, 0, comm, MPI_STATUS_IGNORE), MPI_ERR_RANK);
+  GIVES(MPIX_Send_enqueue(&x, 1, MPI_INT, other, -3, comm), MPI_ERR_TAG);
+  GIVES(MPIX_Isend_enqueue(&x, -1, MPI_INT, other, 0, comm, &r), MPI_ERR_COUNT);
+  GIVES(MPIX_Irecv_enqueue(&x, 1, MPI_DATATYPE_NULL, other, 0, comm, &r), MPI_ERR_TYPE);
+  GIVES(MPIX_Irecv_enqueue(&x, 1, MPI_INT, other, 0, comm, NULL), MPI_ERR_ARG);
+  GIVES(MPIX_Bcast_enqueue(&x, 1, MPI_INT, 2, comm), MPI_ERR_ROOT);
+  GIVES(MPIX_Allreduce_enqueue(&x, &x, -1, MPI_INT, MPI_SUM, comm), MPI_ERR_COUNT);
+  GIVES(MPIX_Waitall_enqueue(-1, &r, MPI_STATUSES_IGNORE), MPI_ERR_COUNT);
+  CHECK(r == MPI_REQUEST_NULL);
+  // To nobody is no error.
+  CHECK(!MPIX_Send_enqueue(&x, 1, MPI_INT, MPI_PROC_NULL, 0, comm));
+  CHECK(!MPIX_Recv_enqueue(&x, 1, MPI_INT, MPI_PROC_NULL, 0, comm, MPI_STATUS_IGNORE));
+  // These are not put on queues.
+  MPI_Status status;
+  int flag;
+  GIVES(MPI_Ssend(&x, 1, MPI_INT, other, 0, comm), MPI_ERR_COMM);
+  GIVES(MPI_Issend(&x, 1, MPI_INT, other, 0, comm, &r), MPI_ERR_COMM);
+  GIVES(MPI_Send_init(&x, 1, MPI_INT, other, 0, comm, &r), MPI_ERR_COMM);
+  GIVES(MPI_Probe(other, 0, comm, &status), MPI_ERR_COMM);
+  GIVES(MPI_Iprobe(other, 0, comm, &flag, &status), MPI_ERR_COMM);
+  GIVES(MPI_Sendrecv(&x, 1, MPI_INT, other, 0, &x, 1, MPI_INT, other, 0, comm, &status), MPI_ERR_COMM);
+}
+
+static void communicators_without(MPIX_Stream queued) {
+  int x = 0;
+  MPI_Request r;
+  MPIX_Stream plain;
+  MPI_Comm comm;
+  GIVES(MPIX_Send_enqueue(&x, 1, MPI_INT, other, 0, MPI_COMM_WORLD), MPI_ERR_COMM);
+  GIVES(MPIX_Barrier_enqueue(MPI_COMM_WORLD), MPI_ERR_COMM);
+  CHECK(!MPIX_Stream_create(MPI_INFO_NULL, &plain));
+  CHECK(!MPIX_Stream_comm_create(MPI_COMM_WORLD, plain, &comm));
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  GIVES(MPIX_Irecv_enqueue(&x, 1, MPI_INT, other, 0, comm, &r), MPI_ERR_COMM);
+  // A request that is on no queue.
+  CHECK(!MPI_Irecv(&x, 1, MPI_INT, other, 0, comm, &r));
+  GIVES(MPIX_Wait_enqueue(&r, MPI_STATUS_IGNORE), MPI_ERR_REQUEST);
+  CHECK(!MPI_Send(&rank, 1, MPI_INT, other, 0, comm));
+  CHECK(!MPI_Wait(&r, MPI_STATUS_IGNORE) && x == other);
+  MPI_Comm_free(&comm);
+  // With several streams nobody could say which queue is meant.
+  MPIX_Stream both[2] = {plain, queued};
+  GIVES(MPIX_Stream_comm_create_multiplex(MPI_COMM_WORLD, 2, both, &comm), MPI_ERR_ARG);
+  MPIX_Stream_free(&plain);
+}
+
+/// Process 1 brings a stream that is no queue: messages go between the two kinds, and there are no collective calls on the queue.
+static void one_side(plait_queue queue, MPIX_Stream queued) {
+  MPI_Comm comm;
+  int x = -1;
+  CHECK(!MPIX_Stream_comm_create(MPI_COMM_WORLD, rank == 0 ? queued : MPIX_STREAM_NULL, &comm));
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  GIVES(MPIX_Barrier_enqueue(comm), MPI_ERR_COMM);
+  if (rank == 0) {
+    CHECK(!MPIX_Send_enqueue(&rank, 1, MPI_INT, 1, 0, comm));
+    CHECK(!MPIX_Recv_enqueue(&x, 1, MPI_INT, 1, 0, comm, MPI_STATUS_IGNORE));
+    CHECK(!plait_queue_synchronize(queue));
+  } else {
+    CHECK(!MPI_Recv(&x, 1, MPI_INT, 0, 0, comm, MPI_STATUS_IGNORE));
+    CHECK(!MPI_Send(&rank, 1, MPI_INT, 0, 0, comm));
+  }
+  CHECK(x == other);
+  MPI_Comm_free(&comm);
+}
+
+/// Requests of two queues in one call: it takes none of them.
+static void two_queues(MPI_Comm one, MPI_Comm two) {
+  int a = -1, b = -1;
+  MPI_Request r[4];
+  CHECK(!MPIX_Irecv_enqueue(&a, 1, MPI_INT, other, 0, one, &r[0]));
+  CHECK(!MPIX_Irecv_enqueue(&b, 1, MPI_INT, other, 0, two, &r[1]));
+  CHECK(!MPIX_Isend_enqueue(&rank, 1, MPI_INT, other, 0, one, &r[2]));
+  CHECK(!MPIX_Isend_enqueue(&rank, 1, MPI_INT, other, 0, two, &r[3]));
+  GIVES(MPIX_Waitall_enqueue(4, r, MPI_STATUSES_IGNORE), MPI_ERR_REQUEST);
+  CHECK(!MPI_Waitall(4, r, MPI_STATUSES_IGNORE) && a == other && b == other);
+}
+
+/// Nothing behind a function that fails is done until the program knows of it. Then all goes on.
+static void failing_function(plait_queue queue, MPI_Comm comm) {
+  int x = -1, done = 0, sent = 100 + rank;
+  MPI_Request r;
+  CHECK(!plait_queue_enqueue(queue, nap, NULL));
+  CHECK(!plait_queue_enqueue(queue, fail, NULL));
+  CHECK(!plait_queue_enqueue(queue, count, &done));
+  CHECK(!MPIX_Send_enqueue(&sent, 1, MPI_INT, other, 5, comm));  // garbage, perhaps: it is not sent
+  CHECK(!MPIX_Isend_enqueue(&sent, 1, MPI_INT, other, 5, comm, &r));
+  CHECK(plait_queue_synchronize(queue) == MPI_ERR_OTHER);
+  CHECK(done == 0);
+  GIVES(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_ERR_OTHER);
+  sent = rank;
+  CHECK(!plait_queue_enqueue(queue, count, &done));
+  CHECK(!MPIX_Isend_enqueue(&sent, 1, MPI_INT, other, 5, comm, &r));
+  CHECK(!MPIX_Recv_enqueue(&x, 1, MPI_INT, other, 5, comm, MPI_STATUS_IGNORE));
+  CHECK(!MPIX_Wait_enqueue(&r, MPI_STATUS_IGNORE));
+  CHECK(!plait_queue_synchronize(queue));
+  CHECK(x == other && done == 1);
+  // The next call that puts something there tells it as well, and puts nothing there.
+  CHECK(!plait_queue_enqueue(queue, fail, NULL));
+  int told = MPI_SUCCESS;
+  while (told == MPI_SUCCESS) told = plait_queue_enqueue(queue, count, &done);
+  CHECK(told == MPI_ERR_OTHER && done == 1);
+  CHECK(!plait_queue_synchronize(queue) && done == 1);
+}
+
+static void truncation(plait_queue queue, MPI_Comm comm) {
+  int many[4] = {rank, rank, rank, rank}, one = -1, two[2] = {-1, -1};
+  MPI_Request r;
+  MPI_Status status;
+  for (int way = 0; way < 3; ++way) {
+    CHECK(!MPIX_Isend_enqueue(many, 4, MPI_INT, other, way, comm, &r));
+    if (way == 0) {
+      CHECK(!MPIX_Recv_enqueue(&one, 1, MPI_INT, other, way, comm, MPI_STATUS_IGNORE));
+      CHECK(plait_queue_synchronize(queue) == MPI_ERR_TRUNCATE);
+      CHECK(!MPIX_Wait_enqueue(&r, MPI_STATUS_IGNORE));
+    } else {
+      MPI_Request in;
+      CHECK(!MPIX_Irecv_enqueue(&one, 1, MPI_INT, other, way, comm, &in));
+      if (way == 1) {
+        GIVES(MPI_Wait(&in, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE);
+      } else {
+        CHECK(!MPIX_Waitall_enqueue(1, &in, &status));
+        CHECK(plait_queue_synchronize(queue) == MPI_ERR_IN_STATUS && class_of(status.MPI_ERROR) == MPI_ERR_TRUNCATE);
+      }
+      CHECK(!MPI_Wait(&r, MPI_STATUS_IGNORE));
+    }
+    CHECK(!MPIX_Isend_enqueue(many, 2, MPI_INT, other, 9, comm, &r));
+    CHECK(!MPIX_Recv_enqueue(two, 2, MPI_INT, other, 9, comm, &status));
+    CHECK(!MPIX_Wait_enqueue(&r, MPI_STATUS_IGNORE));
+    CHECK(!plait_queue_synchronize(queue) && two[1] == other);
+  }
+}
+
+/// The queue goes before its stream.
+static void freed_queue(void) {
+  plait_queue queue;
+  MPIX_Stream stream;
+  int x = 0;
+  CHECK(!plait_queue_create(&queue));
+  MPI_Comm comm = communicator_of(queue, MPI_COMM_WORLD, &stream);
+  CHECK(!plait_queue_free(&queue));
+  GIVES(MPIX_Send_enqueue(&x, 1, MPI_INT, other, 0, comm), MPI_ERR_ARG);
+  GIVES(MPI_Recv(&x, 1, MPI_INT, other, 0, comm, MPI_STATUS_IGNORE), MPI_ERR_ARG);
+  GIVES(MPIX_Barrier_enqueue(comm), MPI_ERR_ARG);
+  MPI_Comm_free(&comm);
+  CHECK(!MPIX_Stream_free(&stream));
+}
+
+static void fatal(plait_queue queue) {
+  MPIX_Stream stream;
+  MPI_Comm comm = communicator_of(queue, MPI_COMM_WORLD, &stream);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
+  int many[4] = {0}, one;
+  if (rank == 0) {
+    CHECK(!MPIX_Send_enqueue(many, 4, MPI_INT, 1, 0, comm));
+  } else {
+    CHECK(!MPIX_Recv_enqueue(&one, 1, MPI_INT, 0, 0, comm, MPI_STATUS_IGNORE));
+  }
+  plait_queue_synchronize(queue);
+  MPI_Barrier(MPI_COMM_WORLD);
+  sleep(30);  // it never comes here
+}
+
+int main(int argc, char** argv) {
+  plait_queue queue, second;
+  CHECK(!plait_queue_create(&queue));  // before MPI_Init as well
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  other = 1 - rank;
+  if (argc > 1 && strcmp(argv[1], "fatal") == 0) fatal(queue);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  CHECK(!plait_queue_create(&second));
+  values(queue);
+  calls_of_queues(queue);
+  inside = queue;
+  int refused = 0;
+  CHECK(!plait_queue_enqueue(queue, from_inside, &refused) && !plait_queue_synchronize(queue) && refused);
+  MPIX_Stream stream, its;
+  MPI_Comm comm = communicator_of(queue, MPI_COMM_WORLD, &stream), two = communicator_of(second, MPI_COMM_WORLD, &its);
+  arguments(comm);
+  communicators_without(stream);
+  one_side(queue, stream);
+  two_queues(comm, two);
+  failing_function(queue, comm);
+  truncation(queue, comm);
+  freed_queue();
+  GIVES(MPIX_Stream_free(&stream), MPI_ERR_ARG);  // its communicator is there still
+  MPI_Comm_free(&two);
+  MPI_Comm_free(&comm);
+  CHECK(!MPIX_Stream_free(&stream) && !MPIX_Stream_free(&its));
+  CHECK(!plait_queue_free(&queue) && !plait_queue_free(&second));
+  if (rank == 0) printf("all mistakes are told\n");
+  MPI_Finalize();
+  return 0;
+}
