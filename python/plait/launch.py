@@ -102,6 +102,9 @@ def _wait(
     if code is None:
         code = TIMED_OUT
         err.say(f"plait run: {program} took longer than {timeout:g} s and was ended")
+    elif lost := mpi.lost(out.hidden() + err.hidden()):
+        code = code or 1
+        err.say(f"plait run: {program}: {lost} is gone, with the launcher's process there")
     elif code:
         code = _explain(mpi, program, code if code > 0 else 128 - code, out, err)
     if failure := out.failure or err.failure:

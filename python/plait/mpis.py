@@ -70,6 +70,8 @@ class Mpi:
     noise: ClassVar[tuple[Noise, ...]] = ()
     # What a launcher says of a process that a signal ended: groups `rank` (may be missing) and `signal`.
     ended_by_signal = ""
+    # What it says when a node is gone, the launcher's own process there with it: group `node` (may be missing).
+    node_gone = ""
     # Names of what it keeps in /dev/shm while a job runs, and leaves there when that ends badly.
     segments = ""
     # And in /tmp.
@@ -166,6 +168,13 @@ class Mpi:
         rank = found.groupdict().get("rank")
         return Cause(int(found["signal"]), int(rank) if rank else None)
 
+    def lost(self, said: str) -> str | None:
+        """The node that is gone, in words, from what the launcher said."""
+        if not self.node_gone or not (found := re.search(self.node_gone, said)):
+            return None
+        node = found.groupdict().get("node")
+        return f"node {node}" if node else "a node"
+
 
 class Mpich(Mpi):
     family = "mpich"
@@ -177,13 +186,16 @@ class Mpich(Mpi):
         Noise((r"YOUR APPLICATION TERMINATED WITH THE EXIT STRING: .*",)),
         Noise((r"This typically refers to a problem with your application\.",)),
         Noise((r"Please see the FAQ page for debugging suggestions",)),
-        # 5.0.2, several nodes: the launcher's own story of how it ended after a process was ended by a signal.
-        Noise((r"\[proxy:\S+\] (HYD|main ).*(assert \(!closed\) failed|callback returned error status|demux engine error.*)",)),
-        Noise((r"\[mpiexec@\S+\] (HYD|main ).*(terminated badly; aborting|error waiting for completion)",)),
+        # 5.0.2, several nodes: the launcher's own story of how it ended after a process was ended by a signal, or a node was gone.
+        # Those of two nodes may begin in one line.
+        Noise((r"\[proxy:\S+\] (\[proxy:\S+\] )*(HYD|main ).*(\(!closed\) failed|returned error status|demux engine error.*)",)),
+        Noise((r"HYD\w+ \(\S+/hydra/\S+\): (assert \(!closed\) failed|callback returned error status)",)),
+        Noise((r"\[mpiexec@\S+\] (HYD|control_cb |main ).*(terminated badly; aborting|error waiting for \w+|error status|failed)",)),
         Noise((r"\[mpiexec@\S+\] Exit codes: .*",), begins="[mpiexec@"),
     )
     # Signal 9 is the launcher's own, for those that outlived the first.
     ended_by_signal = r"EXIT STRING: .*\(signal (?P<signal>(?!9\))\d+)\)"
+    node_gone = r"\[mpiexec@\S+\] control_cb .*assert \(!closed\) failed"
     files = r"hydra_hwloc_xmlfile_\w{6}"
     segments = r"mpich_shm_[0-9a-f]+_\d+|mpich_shar_tmp\w{6}|ucx_shm_posix_[0-9a-f]+"
 
@@ -241,6 +253,11 @@ class OpenMpi(Mpi):
     noise = (
         Noise((r"-{60,}", r"(prterun|mpirun|mpiexec) (detected that one or more|noticed that process|has exited due to).*"), r"-{60,}"),
         Noise((r"-{60,}", r"Primary job +terminated normally, but .*"), r"-{60,}"),
+        # 5.0.11: when a node is gone. Its status is 0 then.
+        Noise(
+            (r"-{60,}", r"(A daemon failed to report back after being spawned|PRTE has lost communication with a remote daemon).*"),
+            r"-{60,}",
+        ),
         # 5.0.11: now and then, when the daemon is gone before its clients.
         Noise((r"\[[^]]*:\d+\] PMIX ERROR: PMIX_ERR_UNREACH in file .*",)),
         # 5.0.11: now and then, when a connection is gone before its loop has let go of it.
@@ -249,6 +266,7 @@ class OpenMpi(Mpi):
         Noise((r"\[[^]]*:\d+\] plm:[rs]sh: Warning: setpgid\(\d+,\d+\) failed in parent with errno=.*",)),
     )
     ended_by_signal = r"process rank (?P<rank>\d+) with PID \d+ on node \S+ exited on\s+signal (?P<signal>\d+)"
+    node_gone = r"(Remote host:|Remote daemon:.* on node) +(?P<node>\S+)"
     segments = r"(sm|vader)_segment\.\S+|open_mpi\.\d+|ucx_shm_posix_[0-9a-f]+"
 
     def settings(self, job: Job) -> dict[str, str]:
@@ -298,7 +316,14 @@ class OpenMpi(Mpi):
 class IntelMpi(Mpi):
     family = "impi"
     title = "Intel MPI"
-    noise = Mpich.noise
+    noise = (
+        *Mpich.noise,
+        # 2021.19: when a node is gone.
+        Noise((r"\[mpiexec@\S+\] Error: Downstream from host \S+ exited abnormally",)),
+        Noise((r"\[mpiexec@\S+\] Trying to close other downstreams",)),
+        Noise((r"\[mpiexec@\S+\] (HYD_sock_write|wait_proxies_to_terminate) .*(write error|was killed by signal).*",)),
+    )
+    node_gone = r"Downstream from host (?P<node>\S+) exited abnormally"
     # Processes that the launcher itself ended (signal 9) are not the cause.
     ended_by_signal = r"RANK (?P<rank>\d+) PID \d+ RUNNING AT \S+\s+=\s+KILLED BY SIGNAL: (?P<signal>(?!9 )\d+)"
     segments = r"Intel_MPI_\w{6}"
