@@ -187,6 +187,8 @@ void start_carrier(int* argc, char*** argv) {
     if (level < MPI_THREAD_SERIALIZED) fatal("OpenMP over several nodes needs an MPI that several threads may call in turn");
   }
   PMPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  // An MPI that ends the process itself calls exit(), which is the library's and would wait for process 0.
+  PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   PMPI_Comm_rank(comm, &the_job.process);
   PMPI_Comm_size(comm, &the_job.processes);
   set_fatal_end([]() noexcept { end_job(1); });
