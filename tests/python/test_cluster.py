@@ -8,7 +8,9 @@ from plait.mpis import ROOT
 from programs import MPI, needs_cluster, run
 
 SOURCES = ROOT / "tests/programs/cluster/constructs"
-GROUPS = ("loops", "sync", "atomics", "homes", "order", "teams", "tasks", "doacross", "reductions")
+GROUPS = ("loops", "sync", "atomics", "homes", "order", "teams", "tasks", "doacross", "reductions", "cancel")
+CANCELLATION = {"OMP_CANCELLATION": "true"}
+SETTINGS = {"cancel": CANCELLATION}  # of groups that want some
 
 # What ends the job in a region of all processes: how its message begins, and an example.
 REFUSED = {
@@ -20,6 +22,17 @@ REFUSED = {
 #pragma omp task detach(event) shared(n)
     n = 1;
     omp_fulfill_event(event);
+  }""",
+    "a region is cancelled where a thread waits at a barrier that gcc gives it no way to leave": """#pragma omp parallel
+  {
+    if (omp_get_thread_num() == 1) {
+#pragma omp cancel parallel
+    }
+    int own;
+#pragma omp single copyprivate(own)
+    own = 1;
+#pragma omp atomic write
+    n = own;
   }""",
 }
 
@@ -45,9 +58,9 @@ def built(tmp_path_factory):
     return build
 
 
-def launched(program, processes, threads=1, hosts=1):
+def launched(program, processes, threads=1, hosts=1, env=None):
     """As `run`, with threads."""
-    done = launch.run(MPI, [str(program)], processes, threads, hosts, {}, 60, capture=True, show_stacks=True)
+    done = launch.run(MPI, [str(program)], processes, threads, hosts, env or {}, 60, capture=True, show_stacks=True)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -60,14 +73,14 @@ def test_memory_is_consistent_without_openmp(hosts):
 @pytest.mark.parametrize("group", GROUPS)
 def test_constructs_on_one_process_are_libgomps(built, group):
     """1 x 2"""
-    assert launched(built(group), 1, 2)[:2] == (0, "right\n")
+    assert launched(built(group), 1, 2, env=SETTINGS.get(group))[:2] == (0, "right\n")
 
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_constructs_on_several_processes(built, group):
     """2 x 1, 2 x 2, 3 x 1 and 4 x 1"""
     for processes, threads in (2, 1), (2, 2), (3, 1), (4, 1):
-        status, said, mistakes = launched(built(group), processes, threads)
+        status, said, mistakes = launched(built(group), processes, threads, env=SETTINGS.get(group))
         assert (status, said) == (0, "right\n"), f"{processes} x {threads}: {said}{mistakes}"
 
 
@@ -76,19 +89,27 @@ def test_constructs_between_nodes(built, group):
     """2 on 2 nodes"""
     if reason := launch.why_no_nodes(MPI):
         pytest.skip(reason)
-    assert run(built(group), processes=2, hosts=2).stdout == "right\n"
+    status, said, mistakes = launched(built(group), 2, hosts=2, env=SETTINGS.get(group))
+    assert (status, said) == (0, "right\n"), said + mistakes
+
+
+def test_nothing_is_cancelled_where_that_is_not_allowed(built):
+    """1 x 2 and 2 x 2"""
+    for processes in 1, 2:
+        status, said, mistakes = launched(built("cancel"), processes, 2)
+        assert (status, said) == (0, "right\n"), said + mistakes
 
 
 @pytest.mark.parametrize("name, text", REFUSED.items())
 def test_what_is_not_carried_stops_and_is_named(tmp_path, name, text):
-    """1 and 2: on one process it is libgomp's"""
+    """1 and 2: on one process it is libgomp's, and nothing may be cancelled"""
     source = tmp_path / "a.c"
     source.write_text(
         f'#include <omp.h>\n#include <stdio.h>\nint main(void) {{\n  int n = 0;\n{text}\n  printf("%d\\n", n);\n  return 0;\n}}\n'
     )
     assert (done := compile_("-O2", source, "-o", tmp_path / "a")).returncode == 0, done.stderr
     assert launched(tmp_path / "a", 1, 2)[:2] == (0, "1\n")
-    status, _, mistakes = launched(tmp_path / "a", 2)
+    status, _, mistakes = launched(tmp_path / "a", 2, env=CANCELLATION)
     assert status not in (0, launch.TIMED_OUT)
     assert f"plait: OpenMP over several nodes: {name}" in mistakes, mistakes
 

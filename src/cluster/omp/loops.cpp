@@ -29,6 +29,7 @@ struct Question {
   std::int32_t per_process;
   Schedule schedule;
   std::uint64_t leaves;  ///< 1: the process wants no more
+  std::uint64_t over;    ///< keys of loops that have ended
 };
 struct Dealt {
   std::vector<Range> left;  ///< by process; of monotonic loops one for all
@@ -76,6 +77,8 @@ void on_take(int from, std::span<const std::byte> bytes, Answer answer) {
   const auto [found, is_new] = dealt.try_emplace(q.key);
   Dealt& d = found->second;
   if (is_new) {
+    // Those that were cancelled.
+    dealt.erase(dealt.begin(), dealt.upper_bound(q.over));
     const auto processes = static_cast<std::uint64_t>(job().processes);
     if (q.schedule == Schedule::monotonic) {
       d.left = {{0, q.count}};
@@ -130,11 +133,12 @@ std::map<std::uint64_t, Share>& shares = *new std::map<std::uint64_t, Share>;
 
 bool take(Member& m) {
   const std::lock_guard guard(shares_lock);
+  shares.erase(shares.begin(), shares.upper_bound(m.over));
   Share& share = shares[m.key];
   // The compiler takes the last value of a private variable from the thread whose last chunk is the loop's last: it may take no other then.
   const bool had_last = m.low < m.high && m.high == m.loop.count;
   if (share.range.size() == 0 && !share.ended && (!had_last || share.left + 1 == m.region->per_process)) {
-    const Question q{m.key, m.loop.count, m.loop.chunk, m.region->per_process, m.loop.schedule, had_last};
+    const Question q{m.key, m.loop.count, m.loop.chunk, m.region->per_process, m.loop.schedule, had_last, m.over};
     ask(kDealer, Service{kTake}, std::as_bytes(std::span(&q, 1)), std::as_writable_bytes(std::span(&share.range, 1)));
     share.ended = share.range.size() == 0;
   }
@@ -188,6 +192,7 @@ void start_loops() {
   serve(Service{kTurn}, on_turn);
   serve(Service{kDone}, on_done);
   start_doacross();
+  start_cancellation();
 }
 
 void begin_loop(Member& m, const Loop& loop) {

@@ -11,7 +11,7 @@
 namespace plait::cluster::omp {
 
 /// The run time's messages.
-enum : std::uint32_t { kTake, kTurn, kDone, kPosted, kAwaitPost };
+enum : std::uint32_t { kTake, kTurn, kDone, kPosted, kAwaitPost, kCancel, kArrive };
 /// The process that deals out iterations.
 inline constexpr int kDealer = 0;
 
@@ -61,6 +61,8 @@ Loop loop_of(T start, T end, T step, bool up, std::uint64_t chunk, Schedule sche
 void start_loops();
 /// Each thread of a team comes to the same loops in the same order.
 void begin_loop(Member& member, const Loop& loop);
+/// All that have begun so far have ended for all of the team, also those that threads have left because they were cancelled.
+inline void end_loops(Member& member) noexcept { member.over = member.key; }
 /// The next iterations for this thread, from member.low to member.high; false where there are none left.
 bool next_chunk(Member& member);
 /// The same as the loop's own values, of its own type.
@@ -83,6 +85,15 @@ void await_turn(Member& member);
 std::byte* common_memory(Member& member, std::size_t bytes);
 /// What a construct begins with that has reductions of tasks, or wants as many bytes in common as `memory` points to. Either may be null.
 void begin_common(Member& member, Words reductions, void** memory);
+
+/// Before the job starts.
+void start_cancellation();
+/// A barrier of the team. True: the region is cancelled, and this thread is to go to its end.
+[[nodiscard]] bool meet(Member& member);
+/// One that the program's code cannot leave: there the job ends if the region is cancelled.
+void must_meet(Member& member);
+/// Neither the thread's taskgroup nor the region is cancelled.
+[[nodiscard]] bool may_begin_task(Member& member);
 
 /// Before the job starts.
 void start_doacross();

@@ -5,6 +5,7 @@
 // copies lie in a part, and one that is the library's.
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "cluster/omp/loops.hpp"
 #include "cluster/omp/team.hpp"
@@ -95,8 +96,11 @@ std::byte* common_memory(Member& m, std::size_t bytes) {
     std::memset(block, 0, bytes);
     *place = block;
   }
-  team_barrier(m);
-  return static_cast<std::byte*>(*place);
+  if (!meet(m)) return static_cast<std::byte*>(*place);
+  // The region is cancelled: the thread needs memory until it comes to the construct's end.
+  static thread_local std::vector<std::byte> own;
+  own.assign(bytes + kPage, std::byte{});
+  return own.data() + kPage - reinterpret_cast<std::uintptr_t>(own.data()) % kPage;
 }
 
 void begin_common(Member& m, Words reductions, void** memory) {
@@ -107,7 +111,7 @@ void begin_common(Member& m, Words reductions, void** memory) {
   if (memory) *memory = block;
   if (!reductions) return;
   place(reductions, reinterpret_cast<std::uintptr_t>(block + own), team_size(m), m.reductions());
-  m.groups.push_back({reductions});
+  m.groups.push_back({reductions, true, false});
 }
 
 }  // namespace plait::cluster::omp
@@ -170,7 +174,7 @@ PLAIT_OMP void GOMP_workshare_task_reduction_unregister(bool cancelled) {
     return;
   }
   m->groups.pop_back();
-  if (!cancelled) team_barrier(*m);
+  if (!cancelled) must_meet(*m);
 }
 
 PLAIT_OMP void GOMP_scope_start(Words reductions) {

@@ -17,7 +17,6 @@ namespace {
 
 }  // namespace
 
-PLAIT_OMP bool omp_get_cancellation();
 namespace {
 using Word = long;
 using Any = Word(Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word);
@@ -42,10 +41,3 @@ PLAIT_REFUSED(GOMP_parallel_loop_dynamic_start)
 PLAIT_REFUSED(GOMP_parallel_loop_guided_start)
 PLAIT_REFUSED(GOMP_parallel_loop_runtime_start)
 PLAIT_REFUSED(GOMP_parallel_sections_start)
-
-PLAIT_OMP bool GOMP_cancel(int which, bool wanted) {
-  if (!member()) return PLAIT_LIBGOMP(GOMP_cancel)(which, wanted);
-  if (wanted && omp_get_cancellation()) refuse("GOMP_cancel (with OMP_CANCELLATION=true)");
-  return false;
-}
-PLAIT_OMP bool GOMP_cancellation_point(int which) { return member() ? false : PLAIT_LIBGOMP(GOMP_cancellation_point)(which); }

@@ -14,7 +14,7 @@ PLAIT_OMP void GOMP_taskgroup_reduction_register(Words list);
 
 PLAIT_OMP void GOMP_taskgroup_start() {
   if (Member* const m = member()) {
-    m->groups.push_back({m->reductions()});
+    m->groups.push_back({m->reductions(), false, false});
   } else {
     PLAIT_LIBGOMP(GOMP_taskgroup_start)();
   }
@@ -80,7 +80,7 @@ void run_taskloop(Member& m, Function function, void* data, Copy copy, long byte
   const Words* reductions = nullptr;
   // The compiler puts the description behind the bounds.
   if (flags & kReduction) reductions = reinterpret_cast<const Words*>(static_cast<const char*>(data) + 2 * sizeof(T));
-  if (count == 0) {
+  if (count == 0 || !may_begin_task(m)) {
     if (reductions) (*reductions)[2] = 0;  // nothing has been registered
     return;
   }
@@ -92,6 +92,7 @@ void run_taskloop(Member& m, Function function, void* data, Copy copy, long byte
   n = n == 0 ? 1 : n > count ? count : n;
   const Final final(m, (flags & kFinal) != 0);
   for (Ull i = 0, at = 0; i < n; ++i) {
+    if (!may_begin_task(m)) break;
     const Ull here = count / n + (i < count % n ? 1 : 0);
     const Arguments arguments(data, copy, bytes, alignment);
     auto* const bounds = static_cast<T*>(arguments.get());
@@ -113,6 +114,7 @@ PLAIT_OMP void GOMP_task(Function function, void* data, Copy copy, long bytes, l
     return;
   }
   if (flags & kDetach) fatal("OpenMP over several nodes: detached tasks are not carried");
+  if (!may_begin_task(*m)) return;
   const Final final(*m, (flags & kFinal) != 0);
   if (copy) {
     function(Arguments(data, copy, bytes, alignment).get());

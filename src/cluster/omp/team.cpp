@@ -15,6 +15,7 @@ PLAIT_OMP void omp_set_max_active_levels(int levels);
 PLAIT_OMP int omp_get_max_active_levels();
 PLAIT_OMP int omp_get_active_level();
 PLAIT_OMP void omp_get_schedule(int* kind, int* chunk);
+PLAIT_OMP int omp_get_cancellation();
 
 namespace plait::cluster::omp {
 
@@ -80,6 +81,7 @@ void run_member(const Region& region, int local) {
   Member me;
   me.region = &region;
   me.number = job().process * region.per_process + local;
+  me.key = me.over = region.number << 32;
   this_member = &me;
   if (omp_get_max_active_levels() != region.most_levels) PLAIT_LIBGOMP(omp_set_max_active_levels)(region.most_levels);
   if (region.has_loop) begin_loop(me, region.loop);
@@ -142,6 +144,7 @@ bool run_everywhere(Region& region, unsigned threads) {
   region.usual = threads_wanted;
   region.per_process = team / job().processes;
   region.most_levels = omp_get_max_active_levels();
+  region.may_cancel = omp_get_cancellation();
   int kind = 0;
   int chunk = 0;
   omp_get_schedule(&kind, &chunk);

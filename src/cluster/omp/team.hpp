@@ -38,6 +38,7 @@ struct Region {
   std::int32_t per_process = 1;  ///< threads
   std::int32_t most_levels = 1;  ///< OpenMP's max-active-levels
   std::int32_t usual = 0;        ///< threads, as omp_set_num_threads has it; 0: not called
+  std::int32_t may_cancel = 0;   ///< OMP_CANCELLATION
   Schedule runtime = Schedule::fixed;
   std::uint64_t runtime_chunk = 0;
   Loop loop;  ///< that the region begins with
@@ -51,6 +52,8 @@ static_assert(std::is_trivially_copyable_v<Region>);
 /// A taskgroup, or a construct with reductions of tasks.
 struct Group {
   Words reductions = nullptr;  ///< and those around
+  bool is_construct = false;
+  bool cancelled = false;  ///< a taskgroup
 };
 
 /// A thread in a region.
@@ -61,6 +64,7 @@ struct Member {
   std::uint64_t share = 0;  ///< work shares so far
   Loop loop;                ///< the one it is in
   std::uint64_t key = 0;
+  std::uint64_t over = 0;  ///< loops so far have ended for all
   std::uint64_t turn = 0;  ///< fixed schedules: chunks taken
   std::uint64_t low = 0;   ///< the iterations that it works on
   std::uint64_t high = 0;
@@ -72,7 +76,8 @@ struct Member {
   const volatile void* exchanged = nullptr;  ///< what a failed exchange was on, and what was there
   std::uint64_t found = 0;
   std::vector<Group> groups;
-  std::uint64_t commons = 0;  ///< blocks of common memory so far
+  std::uint64_t commons = 0;   ///< blocks of common memory so far
+  std::uint64_t meetings = 0;  ///< barriers so far, where the region may be cancelled
 
   [[nodiscard]] Words reductions() const noexcept { return groups.empty() ? region->reductions : groups.back().reductions; }
 };

@@ -142,22 +142,18 @@ PLAIT_LOOP_WITH(ordered_start, true)
 
 // ---- where the team meets
 
-/// Cancellation is off, unless the program's environment asks for it, which is refused: see refused.cpp.
-#define PLAIT_MEETING(name)                        \
-  PLAIT_OMP void name() {                          \
-    if (Member* const m = member()) {              \
-      team_barrier(*m);                            \
-      end_doacross(*m);                            \
-    } else {                                       \
-      PLAIT_LIBGOMP(name)();                       \
-    }                                              \
-  }                                                \
-  PLAIT_OMP bool name##_cancel() {                 \
-    Member* const m = member();                    \
-    if (!m) return PLAIT_LIBGOMP(name##_cancel)(); \
-    team_barrier(*m);                              \
-    end_doacross(*m);                              \
-    return false;                                  \
+/// The second form is where the region may be cancelled: true if it is. gcc calls the first where it does not see that.
+#define PLAIT_MEETING(name)                               \
+  PLAIT_OMP void name() {                                 \
+    if (Member* const m = member()) {                     \
+      must_meet(*m);                                      \
+    } else {                                              \
+      PLAIT_LIBGOMP(name)();                              \
+    }                                                     \
+  }                                                       \
+  PLAIT_OMP bool name##_cancel() {                        \
+    Member* const m = member();                           \
+    return m ? meet(*m) : PLAIT_LIBGOMP(name##_cancel)(); \
   }
 PLAIT_MEETING(GOMP_barrier)
 PLAIT_MEETING(GOMP_loop_end)
@@ -213,7 +209,7 @@ PLAIT_OMP void* GOMP_single_copy_start() {
   Member* const m = member();
   if (!m) return PLAIT_LIBGOMP(GOMP_single_copy_start)();
   if (m->number == 0) return nullptr;
-  team_barrier(*m);
+  must_meet(*m);
   return *m->region->copied;
 }
 PLAIT_OMP void GOMP_single_copy_end(void* data) {
@@ -224,5 +220,5 @@ PLAIT_OMP void GOMP_single_copy_end(void* data) {
   }
   // It lies on main's stack, as this is the first thread.
   *m->region->copied = data;
-  team_barrier(*m);
+  must_meet(*m);
 }
