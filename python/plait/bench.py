@@ -24,6 +24,7 @@ from plait.store import StoreError
 
 LONGEST = 240  # seconds that one job may take
 INTERRUPTED = 130
+NO_CLUSTER = "OpenMP over several nodes is not built here: it wants gcc 12 or newer on x86-64"
 
 
 def show_catalogue(console: Console, mpi: Mpi) -> None:
@@ -49,7 +50,8 @@ def bench(mpi: Mpi, names: list[str], choice: Choice, out: Path | None, anew: bo
     jobs = [job for benchmark in benchmarks for job in benchmark.jobs(cores, choice)]
     # Turn by turn, so that sides that are jobs of their own alternate.
     jobs.sort(key=lambda job: job.turn)
-    missing = {name for job in jobs if not (mpi.build / "bin" / (name := _program(job))).exists()}
+    missing = {job.program for job in jobs if not (mpi.build / "bin" / job.program).exists()}
+    missing -= {catalogue.HEAT_CLUSTER}  # not built everywhere; the results say so
     if missing:
         raise BenchError(f"{', '.join(sorted(missing))}: not built for this MPI yet; type: make MPI={mpi.name} bench")
     plan = {"schema": store.SCHEMA, "mpi": mpi.name, "cores": cores, "jobs": [[job.key, *job.arguments] for job in jobs]}
@@ -69,10 +71,6 @@ def _folder(mpi: Mpi, plan: dict, anew: bool) -> Path:
         if found == plan and any(not (path.parent / f"{job[0]}.json").exists() for job in plan["jobs"]):
             return path.parent
     return below / f"{mpi.name}-{datetime.now():%Y%m%d-%H%M%S}"
-
-
-def _program(job: Job) -> str:
-    return job.benchmark.program or f"bench-{job.benchmark.name}"
 
 
 class Run:
@@ -142,9 +140,18 @@ class Run:
             self.console.print(f"{job.key}: skipped, {self.no_nodes}", highlight=False, soft_wrap=True)
             self._write(job, began, load, {"skipped": {f"{shape.hosts} nodes": self.no_nodes}})
             return
+        if not (self.mpi.build / "bin" / job.program).exists():
+            self.console.print(f"{job.key}: skipped, {NO_CLUSTER}", highlight=False, soft_wrap=True)
+            self._write(job, began, load, {"skipped": {_side_of_plate(job): NO_CLUSTER}})
+            return
         with leftovers.scratch() as scratch:
             written = scratch / "report.json"
-            words = [str(self.mpi.build / "bin" / _program(job)), *job.arguments, "--json" if job.benchmark.is_lbm else "-o", str(written)]
+            words = [
+                str(self.mpi.build / "bin" / job.program),
+                *job.arguments,
+                "--json" if job.benchmark.is_application else "-o",
+                str(written),
+            ]
             words = [str(ROOT / word) if word.startswith("decks/") else word for word in words]
             options = {"hosts": shape.hosts, "env": job.environment, "preload": job.preloads, "timeout": LONGEST, "capture": True}
             ended = launch.run(self.mpi, words, shape.processes, shape.threads, **options)
@@ -153,7 +160,9 @@ class Run:
             said = ended.stderr.strip().splitlines() or [f"ended with status {ended.returncode}"]
             self.failed.append(f"{job.key}: {said[0]}")
             return
-        self._write(job, began, load, _of_lbm(job, report, self.cores) if job.benchmark.is_lbm else report)
+        if job.benchmark.is_application:
+            report = _of_plate(job, report) if job.benchmark.is_heat else _of_lbm(job, report, self.cores)
+        self._write(job, began, load, report)
 
     def _write(self, job: Job, began: datetime, load: float, report: dict) -> None:
         shape = job.shape
@@ -170,7 +179,7 @@ class Run:
         settings += ["--preload"] if job.preloads else []
         words = [
             *("./plait", "--mpi", self.mpi.name, "run", "-n", str(shape.processes), "-t", str(shape.threads)),
-            *(*hosts, *settings, _program(job), *job.arguments),
+            *(*hosts, *settings, job.program, *job.arguments),
         ]
         content = {
             "schema": store.SCHEMA,
@@ -206,6 +215,20 @@ def _of_lbm(job: Job, report: dict, cores: int) -> dict:
         for quantity, key in (("halo", "halo_ms"), ("step", "step_ms"))
     ]
     return {**report, "points": [point for point in points if point["samples"]]}
+
+
+def _of_plate(job: Job, report: dict) -> dict:
+    """plait-heat's report as points: the time of a step."""
+    times = report["samples"]["step_ms"]
+    # Of few steps plait-heat keeps the first two, which touch the memory first.
+    times = times[2:] if len(times) == report["steps"] > 2 else times
+    samples = [1e-3 * value for value in _medians(times, job.sample)]
+    points = [{"quantity": "step", "unit": "s", "side": _side_of_plate(job), "at": {"plate": job.size}, "samples": samples}]
+    return {"points": points, **{key: report[key] for key in ("steps", "digest", "mpi") if key in report}}
+
+
+def _side_of_plate(job: Job) -> str:
+    return f"cluster, {job.shape.schedule}" if job.shape.model == "cluster" else job.shape.model
 
 
 def _medians(samples: list[float], each: int) -> list[float]:

@@ -12,6 +12,7 @@ from plait.guess import did_you_mean
 # What plait carries, and where the sides are jobs of their own: the MPI without libplait, and an unchanged program that it carries.
 COMMUNICATORS, ALONE, CARRIED = "PLAIT_COMMUNICATORS", "mpi", "carried"
 LBM = "plait-lbm"
+HEAT, HEAT_CLUSTER = "plait-heat", "plait-heat-cluster"
 
 
 class BenchError(PlaitError):
@@ -36,8 +37,9 @@ class Shape:
     processes: int
     threads: int
     hosts: int = 1
-    model: str = ""  # of plait-lbm
+    model: str = ""  # of plait-lbm and plait-heat
     side: str = ""  # ALONE or CARRIED, where these are jobs of their own
+    schedule: str = ""  # of plait-heat
 
     @property
     def busy(self) -> int:
@@ -53,15 +55,23 @@ class Job:
     arguments: tuple[str, ...]
     turn: int
     expected: float  # seconds, roughly
-    size: int = 0  # of plait-lbm's lattice
+    size: int = 0  # of plait-lbm's lattice, plait-heat's plate
+    sample: int = 1  # steps of plait-heat in one
 
     @property
     def key(self) -> str:
         """The name of its file, without the ending."""
         shape = self.shape
-        words = [self.benchmark.name, shape.model, shape.side, f"{shape.processes}x{shape.threads}", f"h{shape.hosts}"]
+        words = [self.benchmark.name, shape.model, shape.schedule.replace(",", "-"), shape.side]
+        words += [f"{shape.processes}x{shape.threads}", f"h{shape.hosts}"]
         words += [str(self.size)] if self.size else []
         return "-".join(filter(None, [*words, f"turn{self.turn}"]))
+
+    @property
+    def program(self) -> str:
+        if self.benchmark.is_heat and self.shape.model == "cluster":
+            return HEAT_CLUSTER
+        return self.benchmark.program or f"bench-{self.benchmark.name}"
 
     @property
     def preloads(self) -> bool:
@@ -110,8 +120,17 @@ class Benchmark:
         return self.program == LBM
 
     @property
+    def is_heat(self) -> bool:
+        return self.program == HEAT
+
+    @property
+    def is_application(self) -> bool:
+        return self.is_lbm or self.is_heat
+
+    @property
     def least_size(self) -> int:
-        return {"bytes": self.multiple_of if self.multiple_of > 1 else 0, "sites along a side": 8}.get(self.size_means, 1)
+        least = {"bytes": self.multiple_of if self.multiple_of > 1 else 0, "sites along a side": 8, POINTS: LEAST_POINTS}
+        return least.get(self.size_means, 1)
 
     def _of_shape(self, shape: Shape, sizes: tuple[int, ...], turn: int, rounds: int, seconds: float) -> Iterable[Job]:
         if self.is_lbm:
@@ -131,6 +150,9 @@ class Benchmark:
                 )
                 yield Job(self, shape, arguments, turn, 1.5 + steps * size**3 * 1.5e-8 * (1 + shape.hosts), size)
             return
+        if self.is_heat:
+            yield from (_of_plate(self, shape, size, turn, rounds) for size in sizes if shape.schedule == STATIC or size <= MOST_SCATTERED)
+            return
         sized = ["--sizes", ",".join(map(str, sizes))] if self.sizes else []
         arguments = (*self.extra(shape), *sized, "--rounds", str(rounds), "--time", f"{seconds:g}")
         measurements = self.sides * max(1, len(sizes) if self.sizes else 1) * (rounds + 3)
@@ -142,8 +164,11 @@ class Benchmark:
             self._check_processes(count, cores)
         chosen = []
         for shape in usual:
+            if shape.model == "openmp" and self.processes != (1, 1):  # what the others are held against
+                chosen.append(shape)
+                continue
             for processes in choice.processes or (shape.processes,):
-                for threads in (1,) if shape.model == "pure-mpi" else choice.threads or (shape.threads,):
+                for threads in (1,) if shape.model in ("pure-mpi", "mpi") else choice.threads or (shape.threads,):
                     for hosts in choice.hosts or (shape.hosts,):
                         one = replace(shape, processes=processes, threads=threads, hosts=hosts)
                         chosen += [one, *self.also(one)]
@@ -166,6 +191,26 @@ class Benchmark:
             raise BenchError(f"{self.name} takes an even number of processes, not {count}")
         if count > plan.MOST_THREADS_A_CORE * cores:
             raise BenchError(f"{count} processes are too many for {cores} cores; at most {plan.MOST_THREADS_A_CORE * cores}")
+
+
+# ---- plait-heat
+
+POINTS, LEAST_POINTS = "points along a side", 20
+STATIC, SCHEDULES = "static", ("static,1", "static,10", "static,50", "dynamic")
+# Schedules that give processes rows here and there let most of the plate travel in each step: a larger one takes minutes.
+MOST_SCATTERED = 1000
+
+
+def _of_plate(benchmark: Benchmark, shape: Shape, size: int, turn: int, rounds: int) -> Job:
+    """Small plates take more steps a sample, as a step may be near the clock's resolution."""
+    scattered = shape.schedule != STATIC
+    sample = 1 if scattered else max(3, min(500, 4_000_000 // size**2))
+    steps = sample * rounds + 2
+    # Most of a scattered plate travels.
+    each = size**2 * (3e-8 if scattered else 1e-9) + 1e-4 * shape.hosts
+    words = ["--model", shape.model, "--set", f"plate.size={size}", "--set", f'run.schedule="{shape.schedule}"']
+    arguments = ("decks/heat-1000.toml", *words, "--steps", str(steps), "--quiet")
+    return Job(benchmark, shape, arguments, turn, 0.2 + 0.2 * shape.hosts + steps * each, size, sample)
 
 
 # ---- shapes: which processes x threads, on how many simulated nodes
@@ -226,6 +271,18 @@ def _strong_halo(_: int, quick: bool) -> list[Shape]:
         for processes, hosts in ((1, 1), (2, 2), (4, 2), *(() if quick else ((8, 4),)))
         for model in ("masteronly", "multiple", "partitioned", "gaspi", "gaspi-shared")
     ]
+
+
+def _plate_by_threads(cores: int, _: bool) -> list[Shape]:
+    return [Shape(1, t, 1, "openmp", schedule=STATIC) for t in _doubling(max(2, cores))]
+
+
+def _plate_by_nodes(_: int, quick: bool) -> list[Shape]:
+    found = [Shape(1, 1, 1, "openmp", schedule=STATIC)]
+    for hosts in (2,) if quick else (2, 4):
+        found.append(Shape(hosts, 1, hosts, "mpi", schedule=STATIC))
+        found += [Shape(hosts, 1, hosts, "cluster", schedule=schedule) for schedule in (STATIC, *SCHEDULES)]
+    return found
 
 
 def _only(*sides: str) -> list[str]:
@@ -502,6 +559,32 @@ ALL = (
         processes=(1, 1 << 20),
         program=LBM,
         turns=3,
+    ),
+    Benchmark(
+        "heat-threads",
+        "plait-heat by OpenMP: speed-up over threads in one process, by size",
+        "application",
+        (20, 80, 250, 1000),
+        (20, 250, 1000),
+        _plate_by_threads,
+        size_means=POINTS,
+        multiple_of=1,
+        processes=(1, 1),
+        program=HEAT,
+        turns=3,
+    ),
+    Benchmark(
+        "heat-nodes",
+        "plait-heat: efficiency over simulated nodes, by size and schedule, by OpenMP over all of them and by MPI",
+        "application",
+        (20, 250, 1000, 3000, 6000),
+        (250, 1000),
+        _plate_by_nodes,
+        size_means=POINTS,
+        multiple_of=1,
+        processes=(1, 1 << 20),
+        program=HEAT,
+        turns=2,
     ),
 )
 BY_NAME = {benchmark.name: benchmark for benchmark in ALL}

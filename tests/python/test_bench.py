@@ -24,6 +24,7 @@ RATES = {"mpi-single", "mpi-per-thread", "mpi-hints", "plait-single", "plait-per
 LATENCIES = {"mpi", "plait-ordinary", "hand-over", "memcpy", "memcpy-shared"}
 PARTITIONED = {"masteronly", "multiple", "mpi-partitioned", "plait-partitioned", "fill"}
 ALONE_AND_CARRIED = {catalogue.ALONE, catalogue.CARRIED}
+CLUSTER = {f"cluster, {schedule}" for schedule in (catalogue.STATIC, *catalogue.SCHEDULES)}
 SIDES = {
     **dict.fromkeys(("pingpong", "pingping", "multipingpong", "multipingping", "halo"), ALL_MODES),
     **dict.fromkeys(("barrier", "reduce", "allreduce", "bcast", "scatter", "gather", "alltoall"), PLAIN | {"threadcomm"}),
@@ -44,6 +45,8 @@ SIDES = {
     "lbm-halo": set(MODELS),
     "lbm-scaling": {"pure-mpi", "masteronly", "multiple"},
     "lbm-strong-halo": {"masteronly", "multiple", "partitioned", "gaspi", "gaspi-shared"},
+    "heat-threads": {"openmp"},
+    "heat-nodes": {"openmp", "mpi", *CLUSTER},
 }
 
 
@@ -71,9 +74,12 @@ def test_measures_every_side_and_writes_it(measured, name):
     assert all(m["mpi"]["name"] == MPI.name and m["command"].startswith(f"./plait --mpi {MPI.name} run") for m in found)
     if reason := launch.why_no_nodes(MPI):
         assert all(m["skipped"] == {f"{m['settings']['nodes']} nodes": reason} for m in found if m["settings"]["nodes"] > 1)
-        if name in ("orthogonal", "saturation"):
+        if name in ("orthogonal", "saturation", "heat-nodes"):
             return
     sides = {p["side"] for p in points}
+    if name == "heat-nodes" and not (MPI.build / "bin" / catalogue.HEAT_CLUSTER).exists():
+        assert skipped == dict.fromkeys(CLUSTER, module.NO_CLUSTER)
+        sides |= CLUSTER
     assert sides == SIDES[name]
     if SIDES[name] == PLAIN | {"threadcomm"}:
         assert {"streams", "partitioned"} <= skipped.keys()
@@ -165,6 +171,40 @@ def test_samples_of_a_halo_are_medians_of_many_steps(tmp_path):
     assert {len(p["samples"]) for m in found for p in m["points"]} == {3}
 
 
+def test_a_plate_is_shared_by_schedule_and_size(tmp_path, monkeypatch):
+    """No job is run."""
+    started = []
+
+    def note(mpi, words, processes, threads, **options):
+        plate, schedule = (word.split("=")[1].strip('"') for word in words if word.startswith(("plate.", "run.")))
+        started.append((Path(words[0]).name, int(plate), schedule, processes, threads, options["hosts"]))
+        return launch.CompletedRun(3)
+
+    monkeypatch.setattr(module.launch, "run", note)
+    monkeypatch.setattr(module.launch, "why_no_nodes", lambda mpi: None)
+    run_bench(tmp_path / "nodes", "heat-nodes", threads=(2,), repetitions=1)
+    scattered = {job for job in started if job[2] != catalogue.STATIC}
+    assert {job[1] for job in scattered} == {20, 250, 1000} and {job[0] for job in scattered} == {catalogue.HEAT_CLUSTER}
+    # What the others are held against stays as it is, and pure MPI has a thread a process.
+    assert {job[3:] for job in started if job[0] == catalogue.HEAT} == {(1, 1, 1), (2, 1, 2), (4, 1, 4)}
+    assert {job[3:] for job in started if job[0] == catalogue.HEAT_CLUSTER} == {(2, 2, 2), (4, 2, 4)}
+    started.clear()
+    run_bench(tmp_path / "threads", "heat-threads", threads=(1, 4), sizes=(33,), repetitions=1)
+    assert started == [(catalogue.HEAT, 33, catalogue.STATIC, 1, threads, 1) for threads in (1, 4)]
+
+
+def test_a_plate_without_the_program_for_all_nodes_is_skipped_with_a_reason(tmp_path, monkeypatch):
+    """1 x 1"""
+    monkeypatch.setattr(catalogue, "HEAT_CLUSTER", "plait-heat-that-is-not-built")
+    monkeypatch.setattr(module.launch, "why_no_nodes", lambda mpi: None)
+    real = launch.run
+    monkeypatch.setattr(module.launch, "run", lambda mpi, words, *_, **options: real(mpi, words, 1, 1, **{**options, "hosts": 1}))
+    status, said = run_bench(tmp_path, "heat-nodes", quick=True, sizes=(20,), repetitions=1)
+    assert status == 0 and f"heat-nodes-cluster-dynamic-2x1-h2-20-turn1: skipped, {module.NO_CLUSTER}" in said
+    skipped = {side: why for m in store.load(tmp_path) for side, why in m["skipped"].items()}
+    assert skipped == dict.fromkeys(CLUSTER, module.NO_CLUSTER)
+
+
 def test_nodes_that_are_not_allowed_are_skipped_with_a_reason(tmp_path, monkeypatch):
     """No job is run."""
     monkeypatch.setattr(module.launch, "why_no_nodes", lambda mpi: "they are not allowed here")
@@ -179,6 +219,8 @@ def test_nodes_that_are_not_allowed_are_skipped_with_a_reason(tmp_path, monkeypa
         (["pingpogn"], {}, "there is no benchmark 'pingpogn'; did you mean pingpong?"),
         (["halo"], {"sizes": (12,)}, "halo has no size 12: its sizes are multiples of 8 from 8 on (bytes)"),
         (["passive"], {"sizes": (0,)}, "passive has no size 0"),
+        (["heat-nodes"], {"sizes": (10,)}, "heat-nodes has no size 10: its sizes are numbers from 20 on (points along a side)"),
+        (["heat-threads"], {"processes": (2,)}, "heat-threads takes 1 process, not 2"),
         (["pingpong"], {"processes": (4,)}, "pingpong takes 2 processes, not 4"),
         (["multipingpong"], {"processes": (3,)}, "an even number of processes, not 3"),
         (["halo"], {"processes": (100000,)}, "100000 processes are too many for"),

@@ -68,8 +68,20 @@ def everything():
         measurement(
             "lbm-scaling", [point("step", "pure-mpi", {"lattice": 48}, 0.1 / n, processes=n, threads=1, nodes=n) for n in (1, 2, 4)]
         ),
+        measurement("heat-threads", [point("step", "openmp", {"plate": 80}, 0.4 / t, processes=1, threads=t) for t in (1, 2)]),
+        *plates(),
         *unchanged(),
         measurement("compare", [point("step", s, {}, t, threads=1, processes=2) for s, t in (("pure-mpi", 0.02), ("funneled", 0.01))]),
+    ]
+
+
+def plates():
+    """plait-heat on one node and on two: by MPI as fast as twice that, by OpenMP over both slower, the more so by other schedules."""
+    alone = point("step", "openmp", {"plate": 250}, 0.1, processes=1, threads=1)
+    times = {"mpi": 0.05, "cluster, static": 0.0625, "cluster, static,1": 0.5, "cluster, dynamic": 0.125}
+    return [
+        measurement("heat-nodes", [alone]),
+        measurement("heat-nodes", [point("step", side, {"plate": 250}, time, threads=1, nodes=2) for side, time in times.items()]),
     ]
 
 
@@ -135,6 +147,9 @@ def test_sentences_come_from_the_samples(tmp_path):
         "is shortest as pure-mpi 2 × 1: 1 ms a step.",
         "plait-lbm is best as pure-mpi: 4 × as fast as it is on 1.",
         "plait-lbm is fastest as funneled 2 × 1: 10 ms a step, 2 × as fast as pure MPI.",
+        "The speed-up of plait-heat by OpenMP with 2 threads is 2 at 80² points.",
+        "Over 2 simulated nodes the efficiency of plait-heat by OpenMP, with a static schedule, is 0.8 at 250² (by MPI 1) points.",
+        "The worst schedule there is static,1 at 250²: 8 × the time of static.",
     ):
         assert words in said, said
 
@@ -200,6 +215,15 @@ def test_probabilities_are_those_of_the_tables():
     assert rank_sum_p(*reversed(apart)) == pytest.approx(2 / 252)
     assert rank_sum_p((1, 2, 3, 4, 6), (5, 7, 8, 9, 10)) == pytest.approx(4 / 252)
     assert rank_sum_p((1, 4, 5, 8), (2, 3, 6, 7)) == pytest.approx(1.0)
+
+
+def test_plates_are_held_against_one_thread(tmp_path):
+    drawn = {f.key: f for f in figures.figures(Data(tmp_path, plates()))}
+    assert drawn.keys() == {"heat-nodes/250"}
+    found = {name: curve.points[2].median for name, curve in drawn["heat-nodes/250"].curves.items()}
+    assert found == pytest.approx({"mpi": 1.0, "cluster, static": 0.8, "cluster, static,1": 0.1, "cluster, dynamic": 0.4})
+    # Without it there is nothing to say.
+    assert not figures.figures(Data(tmp_path, plates()[1:])) and not summary.sentences(Data(tmp_path, plates()[1:]))
 
 
 def test_turns_are_laid_together(tmp_path):

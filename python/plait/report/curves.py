@@ -174,6 +174,11 @@ def curves(points: Iterable[Point], x: str, factor: float = 1.0, name=lambda p: 
     return found
 
 
+def alone_on_plate(points: Iterable[Point], plate: int) -> Stat | None:
+    """What all other times of a plate are held against: one process with one thread."""
+    return next((p.stat for p in points if (p.x("plate"), p.shape) == (plate, Shape(1, 1, 1))), None)
+
+
 def human(size: float) -> str:
     """Bytes as people write them."""
     for unit, power in (("MB", 20), ("KB", 10)):

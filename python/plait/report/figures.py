@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from plait import catalogue
-from plait.report.curves import Curve, Data, Figure, Point, curves, human, shapes
+from plait.report.curves import Curve, Data, Figure, Point, alone_on_plate, curves, human, shapes
 
 US, GB = 1e6, 1e-9
 # Benchmarks of one program: what the figures of each say more.
@@ -60,6 +60,8 @@ def figures(data: Data) -> list[Figure]:
         halo,
         scaling,
         strong_halo,
+        plate_by_threads,
+        plate_by_nodes,
     )
     found = [figure for make in makers for figure in make(data) if figure.curves]
     for figure in found:
@@ -412,6 +414,49 @@ def strong_halo(data: Data) -> Iterator[Figure]:
             "halo exchange of a step (ms)",
             found,
             oversubscribed=any(p.oversubscribed for p in points),
+        )
+
+
+def plate_by_threads(data: Data) -> Iterator[Figure]:
+    points = data.of("heat-threads", "step")
+    found: dict[str, Curve] = {}
+    for p in sorted(points, key=lambda p: (p.x("plate"), p.shape.threads)):
+        if alone := alone_on_plate(points, p.x("plate")):
+            found.setdefault(name := f"{p.x('plate')}²", Curve(name)).add(p.shape.threads, p.stat.inverse(alone.median))
+    yield Figure(
+        "heat-threads/speed-up",
+        "plait-heat: speed-up over threads, by points of the plate",
+        "OpenMP in one process, against its own time with one thread. It may be more than the threads where their parts fit into the"
+        " cores' own caches and the whole does not.",
+        "threads",
+        "speed-up",
+        found,
+        lower_is_better=False,
+        oversubscribed=any(p.oversubscribed for p in points),
+    )
+
+
+def plate_by_nodes(data: Data) -> Iterator[Figure]:
+    points = data.of("heat-nodes", "step")
+    for plate in sorted({p.x("plate") for p in points}):
+        alone = alone_on_plate(points, plate)
+        here = [p for p in points if p.x("plate") == plate and p.side != "openmp"]
+        if not alone or not here:
+            continue
+        found: dict[str, Curve] = {}
+        for p in sorted(here, key=lambda p: (p.shape.nodes, p.side != "mpi", p.side)):
+            each = "" if (p.shape.processes, p.shape.threads) == (p.shape.nodes, 1) else f", {p.shape.processes} × {p.shape.threads}"
+            found.setdefault(name := p.side + each, Curve(name)).add(p.shape.nodes, p.stat.inverse(alone.median / p.shape.nodes))
+        yield Figure(
+            f"heat-nodes/{plate}",
+            f"plait-heat: efficiency over nodes, {plate}² points",
+            "The speed-up over one process with one thread, divided by the nodes. cluster: OpenMP over all nodes, by schedule; mpi: MPI."
+            " Simulated nodes share this machine's cores and memory.",
+            "simulated nodes",
+            "efficiency",
+            found,
+            lower_is_better=False,
+            oversubscribed=any(p.oversubscribed for p in here),
         )
 
 

@@ -29,6 +29,7 @@ FIXED = {
         ("", "", "", "mpi-partitioned", "plait-partitioned", "", "fill"),
         ("processes", "", "", "", "", "threads"),
         ("alone", "", "", "progress-thread"),
+        ("", "cluster, static", "cluster, static,1", "cluster, static,10", "cluster, static,50", "cluster, dynamic"),
     )
     for style, side in enumerate(sides)
 }

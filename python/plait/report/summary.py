@@ -7,7 +7,7 @@ from math import exp, log
 
 from plait import catalogue
 from plait.report import preload
-from plait.report.curves import Data, Figure, Point, Shape, Stat, count, human, ratio, shapes, us
+from plait.report.curves import Data, Figure, Point, Shape, Stat, alone_on_plate, count, human, ratio, shapes, us
 
 PLAIN = ("masteronly", "funneled", "multiple")  # what any MPI has
 LARGE = 64 << 10
@@ -16,6 +16,7 @@ POINT_TO_POINT = ("pingpong", "pingping", "multipingpong", "multipingping", "hal
 
 def sentences(data: Data) -> list[str]:
     parts = (preload.sentences, models, modes, rates, latency, partitioned, ranks, passive, orthogonal, saturation, forkjoin, halo, scaling)
+    parts += (plate_by_threads, plate_by_nodes)
     return [sentence for part in parts for sentence in part(data)]
 
 
@@ -276,3 +277,36 @@ def scaling(data: Data) -> Iterator[str]:
             speed = first.median / at[best].median
             steps = f"From {count(nodes[0], 'simulated node')} to {nodes[-1]}, which share this machine's cores"
             yield f"{steps}, plait-lbm is best as {best[0]}: {ratio(speed)} as fast as it is on {nodes[0]}."
+
+
+def plate_by_threads(data: Data) -> Iterator[str]:
+    points = data.of("heat-threads", "step")
+    most = max((p.shape.threads for p in points if not p.oversubscribed), default=1)
+    at = {p.x("plate"): p.stat for p in points if p.shape.threads == most}
+    said = [f"{alone.median / stat.median:.2g} at {n}²" for n, stat in sorted(at.items()) if (alone := alone_on_plate(points, n))]
+    if most > 1 and said:
+        yield f"The speed-up of plait-heat by OpenMP with {most} threads is {', '.join(said)} points."
+
+
+def plate_by_nodes(data: Data) -> Iterator[str]:
+    points = data.of("heat-nodes", "step")
+    for nodes in sorted({p.shape.nodes for p in points if p.shape.nodes > 1}):
+        at = {(p.side, p.x("plate")): p.stat for p in points if p.shape == Shape(nodes, 1, nodes)}
+        static = f"cluster, {catalogue.STATIC}"
+        sizes = [n for side, n in sorted(at, key=lambda key: key[1]) if side == static and alone_on_plate(points, n)]
+        if not sizes:
+            continue
+
+        def efficiency(side: str, size: int, at=at, nodes=nodes) -> str:
+            return f"{alone_on_plate(points, size).median / nodes / at[side, size].median:.2g}"
+
+        said = [f"{efficiency(static, n)} at {n}²" + (f" (by MPI {efficiency('mpi', n)})" if ("mpi", n) in at else "") for n in sizes]
+        yield f"Over {nodes} simulated nodes the efficiency of plait-heat by OpenMP, with a static schedule, is {', '.join(said)} points."
+        others = [
+            (stat.median / at[static, n].median, side.removeprefix("cluster, "), n)
+            for (side, n), stat in at.items()
+            if side not in (static, "mpi") and n in sizes
+        ]
+        if others:
+            slower, schedule, size = max(others)
+            yield f"The worst schedule there is {schedule} at {size}²: {ratio(slower)} the time of static."
