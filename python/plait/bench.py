@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from plait import catalogue, launch, leftovers, results, store
+from plait.applications import NO_CLUSTER
 from plait.catalogue import BenchError, Choice, Job
 from plait.files import FileError
 from plait.mpis import ROOT, Mpi
@@ -24,7 +25,6 @@ from plait.store import StoreError
 
 LONGEST = 240  # seconds that one job may take
 INTERRUPTED = 130
-NO_CLUSTER = "OpenMP over several nodes is not built here: it wants gcc 12 or newer on x86-64"
 
 
 def show_catalogue(console: Console, mpi: Mpi) -> None:

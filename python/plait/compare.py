@@ -15,7 +15,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from plait import launch, leftovers, plan, results, store
+from plait import applications, launch, leftovers, plan, results, store
+from plait.applications import NO_CLUSTER, Application
 from plait.files import FileError
 from plait.guess import did_you_mean, nearest
 from plait.mpis import Mpi, MpiError
@@ -26,8 +27,8 @@ from plait.results import Row
 CALIBRATION_STEPS = 12
 # An oversubscribed row may take this part of the time for its calibration; more, and it is left out.
 OVERSUBSCRIBED_SHARE = 0.1
-# The flow's time is an estimate from a short run.
-FLOW_MARGIN, OUTPUT_S = 1.25, 2.0
+# The time of the whole deck is an estimate from a short run.
+WHOLE_MARGIN, OUTPUT_S = 1.25, 2.0
 
 
 class CompareError(Exception):
@@ -45,7 +46,7 @@ def compare(
 ) -> int:
     """Runs `deck` in every model (or only `models`) that fits the machine, `repeats` times in turn, within `minutes`.
 
-    Writes compare.json, compare.png, velocity.png and the fields into `out`; `settings` are key=value lines that
+    Writes compare.json and compare.png, of a flow velocity.png and the fields, into `out`; `settings` are key=value lines that
     replace the deck's. Returns the exit status: 0; 1 where something went wrong (one line on stderr tells what) or
     the digests differ; 2 where nothing could be begun; 130 when interrupted. What was measured by then is in compare.json.
     """
@@ -70,20 +71,27 @@ def _complain(line: str) -> None:
 
 def prepare(deck: Path, mpi: Mpi, out: Path, minutes: float, models: list[str] | None, repeats: int, settings: list[str]) -> Comparison:
     """Checks all that can be checked before anything runs."""
-    for model in models or []:
-        if model not in plan.MODELS:
-            raise CompareError(f"there is no model '{model}'{did_you_mean(model, plan.MODELS)} (there are {', '.join(plan.MODELS)})")
     if minutes <= 0 or repeats < 1:
         raise CompareError(f"minutes must be more than 0 and repeats at least 1, not {minutes:g} and {repeats}")
     content = read_deck(deck, settings)
-    program = mpi.build / "bin" / "plait-lbm"
+    application = applications.of_deck(content)
+    known = application.models
+    for model in models or []:
+        if model not in known:
+            raise CompareError(f"{application.program} has no model '{model}'{did_you_mean(model, known)} (it has {', '.join(known)})")
+    program = mpi.build / "bin" / application.program
     if not program.exists():
-        raise CompareError(f"plait-lbm is not built for this MPI yet; type: make MPI={mpi.name} build")
+        raise CompareError(f"{program.name} is not built for this MPI yet; type: make MPI={mpi.name} build")
+    wanted = [model for model in models or known if (program.parent / application.program_of(model)).exists()]
+    lacking = [model for model in models or known if model not in wanted]
+    if models and lacking:
+        raise CompareError(f"{lacking[0]}: {NO_CLUSTER}")
     check_deck(mpi, program, deck, settings)
     prepare_folder(out)
     _, cores = launch.usable_cores()
-    rows = plan.shapes(cores, models or plan.MODELS)
-    return Comparison(deck, content, mpi, program, out, 60 * minutes, repeats, settings, cores, rows)
+    rows = plan.shapes(cores, wanted, application=application)
+    notes = [f"{model} is left out: {NO_CLUSTER}." for model in lacking]
+    return Comparison(deck, content, mpi, application, out, 60 * minutes, repeats, settings, cores, rows, notes=notes)
 
 
 def read_deck(deck: Path, settings: Sequence[str]) -> dict:
@@ -108,12 +116,12 @@ def read_deck(deck: Path, settings: Sequence[str]) -> dict:
 
 
 def check_deck(mpi: Mpi, program: Path, deck: Path, settings: Sequence[str]) -> None:
-    """What plait-lbm itself says of the deck, before a model is blamed for it."""
+    """What the program itself says of the deck, before a model is blamed for it."""
     line = [str(program), str(deck), "--check", *(word for setting in settings for word in ("--set", setting))]
     done = launch.run(mpi, line, 1, 1, timeout=60, capture=True)
     if done.returncode:
-        said = done.stderr.strip().splitlines() or [f"plait-lbm ended with status {done.returncode}"]
-        raise CompareError(said[0].removeprefix("plait-lbm: "))
+        said = done.stderr.strip().splitlines() or [f"{program.name} ended with status {done.returncode}"]
+        raise CompareError(said[0].removeprefix(f"{program.name}: "))
 
 
 def _merge(into: dict, change: dict) -> None:
@@ -140,7 +148,7 @@ class Comparison:
     deck: Path
     content: dict
     mpi: Mpi
-    program: Path
+    application: Application
     out: Path
     seconds: float
     repeats: int
@@ -148,7 +156,7 @@ class Comparison:
     cores: int
     rows: list[Row]
     steps: int = 0
-    flow: dict | None = None  # plait-lbm's report of the whole flow
+    whole: dict | None = None  # the program's report of the whole deck
     notes: list[str] = field(default_factory=list)
     written: list[Path] = field(default_factory=list)
     start: float = field(default=0.0, init=False)
@@ -183,7 +191,7 @@ class Comparison:
                 self.measure()
                 differing = results.differing(self.rows)
                 if not differing:
-                    self.run_flow()
+                    self.run_whole()
         finally:
             self.report()
         if differing:
@@ -198,7 +206,7 @@ class Comparison:
             self.show(f"short run first: {row.label}")
             most = OVERSUBSCRIBED_SHARE * self.seconds if row.oversubscribed else self.left
             started = time.monotonic()
-            report = self.launch(row, ["--steps", str(CALIBRATION_STEPS), "--no-output"], min(most, self.left))
+            report = self.launch(row, ["--steps", str(CALIBRATION_STEPS), *self.application.short], min(most, self.left))
             if report is None and row.oversubscribed:
                 self.rows.remove(row)
                 self.notes.append(f"{row.label} is left out: {CALIBRATION_STEPS} steps took more than {most:.0f} s.")
@@ -211,20 +219,20 @@ class Comparison:
 
     def measure(self) -> None:
         """All rows in turn, and again."""
-        flow = min(self.flow_seconds(self.fastest(writes=True)), self.seconds / 2)
-        self.steps = plan.plan(self.rows, 0.95 * (self.left - flow), self.repeats)
+        whole = min(self.whole_seconds(self.fastest(writes=True)), self.seconds / 2)
+        self.steps = plan.plan(self.rows, 0.95 * (self.left - whole), self.repeats)
         for turn in range(1, self.repeats + 1):
             for row in self.rows:
                 if turn > row.rounds:
                     continue
                 expected = row.overhead_s + self.steps * row.step_s
                 # The first round of what fits the machine is what the user came for: it runs in any case.
-                if expected > self.left - flow and (turn > 1 or row.oversubscribed):
+                if expected > self.left - whole and (turn > 1 or row.oversubscribed):
                     row.note = f"only {turn - 1} of {self.repeats} rounds, to keep within the time"
                     row.rounds = turn - 1
                     continue
                 self.show(f"round {turn} of {self.repeats}: {row.label}")
-                self.add_sample(row, self.launch(row, ["--steps", str(self.steps), "--no-output"], self.left))
+                self.add_sample(row, self.launch(row, ["--steps", str(self.steps), *self.application.short], self.left))
 
     def add_sample(self, row: Row, report: dict | None) -> None:
         if report is None and row.oversubscribed:
@@ -235,35 +243,39 @@ class Comparison:
             row.samples.append(report)
             self.write_json()
 
-    def run_flow(self) -> None:
+    def run_whole(self) -> None:
         """The deck as it is, once, by the fastest row that fits the machine and can write fields."""
         row = self.fastest(writes=True)
         wanted = self.content.get("run", {}).get("steps", 1)
-        fitting = int((self.left - row.overhead_s - OUTPUT_S) / (FLOW_MARGIN * row.step_s))
+        fitting = int((self.left - row.overhead_s - OUTPUT_S) / (WHOLE_MARGIN * row.step_s))
         if fitting < min(wanted, plan.LEAST_STEPS):
-            self.notes.append("No time was left for the whole flow: no permeability; give it more with --minutes.")
+            what = self.application
+            self.notes.append(f"No time was left for the whole {what.whole}: {what.missing}; give it more with --minutes.")
             return
-        options = ["--output", str(self.out), "--set", "output.fields=true"] if row.model in plan.WRITING else ["--no-output"]
+        options = list(self.application.short)
+        if row.model in self.application.writes:
+            options = ["--output", str(self.out), "--set", "output.fields=true"]
         if fitting < wanted:
-            # Not by --steps: the flow may still be found steady before.
+            # Not by --steps: it may still be found steady before.
             options += ["--set", f"run.steps={fitting}"]
-        self.show(f"the whole flow: {row.label}, at most {min(wanted, fitting)} steps")
+        self.show(f"the whole {self.application.whole}: {row.label}, at most {min(wanted, fitting)} steps")
         try:
-            self.flow = self.launch(row, options, self.left)
+            self.whole = self.launch(row, options, self.left)
         finally:
             for left in self.out.glob("*.vti.partial"):  # plait-lbm's, where it could not end them
                 left.unlink(missing_ok=True)
-        if self.flow is None:
-            raise CompareError("the whole flow did not fit the time that was left; give it more with --minutes")
-        if not self.flow["steady"] and self.content.get("run", {}).get("steady"):
-            self.notes.append(f"The flow is not steady yet after {self.flow['steps']} steps: take its permeability with care.")
+        if self.whole is None:
+            raise CompareError(f"the whole {self.application.whole} did not fit the time that was left; give it more with --minutes")
+        if not self.whole["steady"] and self.content.get("run", {}).get("steady"):
+            self.notes.append(f"The flow is not steady yet after {self.whole['steps']} steps: take its permeability with care.")
         self.write_json()
 
     def launch(self, row: Row, options: list[str], timeout: float) -> dict | None:
-        """plait-lbm's report, or None where the run took too long."""
+        """The program's report, or None where the run took too long."""
         with leftovers.scratch() as folder:
             report = folder / "report.json"
-            line = [str(self.program), str(self.deck), "--model", row.model, "--json", str(report)]
+            program = self.mpi.build / "bin" / self.application.program_of(row.model)
+            line = [str(program), str(self.deck), "--model", row.model, "--json", str(report)]
             for setting in self.settings:
                 line += ["--set", setting]
             done = launch.run(self.mpi, [*line, *options], row.processes, row.threads, timeout=max(1.0, timeout), capture=True)
@@ -281,21 +293,22 @@ class Comparison:
     def fastest(self, writes: bool = False) -> Row:
         fitting = [row for row in self.rows if not row.oversubscribed]
         if writes:
-            fitting = [row for row in fitting if row.model in plan.WRITING] or fitting
+            fitting = [row for row in fitting if row.model in self.application.writes] or fitting
         return min(fitting, key=lambda row: row.step["median"] if row.samples else 1e3 * row.step_s)
 
-    def flow_seconds(self, row: Row) -> float:
+    def whole_seconds(self, row: Row) -> float:
         steps = self.content.get("run", {}).get("steps", 1)
-        return row.overhead_s + FLOW_MARGIN * steps * row.step_s + OUTPUT_S
+        return row.overhead_s + WHOLE_MARGIN * steps * row.step_s + OUTPUT_S
 
     # ---- what comes of them
 
     def write_json(self) -> None:
         measured = results.in_order(self.rows)
-        version = measured[0].samples[0]["mpi"] if measured else ""
+        # What runs by OpenMP alone knows of no MPI.
+        version = next((sample["mpi"] for row in measured for sample in row.samples if "mpi" in sample), "")
         content = {
             "schema": store.SCHEMA,
-            "benchmark": "compare",
+            "benchmark": self.application.benchmark,
             "command": f"./plait --mpi {self.mpi.name} compare {self.deck}",
             "date": self.began,
             "plait": store.plait_version(),
@@ -306,12 +319,16 @@ class Comparison:
             "mpi": {"name": self.mpi.name, "version": version},
             "deck": {"name": self.deck.stem, "content": self.content},
             "steps": self.steps,
-            "permeability": self.flow["permeability"] if self.flow else None,
-            "flow": self.flow,
+            **self.of_whole(),
             "runs": [row.as_json() for row in measured],
             "notes": self.notes,
         }
         results.write_json(content, self.json)
+
+    def of_whole(self) -> dict:
+        if self.application is not applications.LBM:
+            return {"whole": self.whole}
+        return {"permeability": self.whole["permeability"] if self.whole else None, "flow": self.whole}
 
     def report(self) -> None:
         """Table, sentences and pictures of what there is: also after an error or an interrupt."""
@@ -328,8 +345,11 @@ class Comparison:
             say(f"No picture: {error}", highlight=False, soft_wrap=True)
         say(results.table(self.rows))
         if any(row.samples and row.oversubscribed for row in self.rows):
-            say("oversubscribed: more threads than cores. It shows what a model's halo exchange costs between processes,")
-            say("where all cores in one process have no neighbour to talk to; the time per step compares with nothing.\n")
+            if self.application.halo:
+                say("oversubscribed: more threads than cores. It shows what a model's halo exchange costs between processes,")
+                say("where all cores in one process have no neighbour to talk to; the time per step compares with nothing.\n")
+            else:
+                say("oversubscribed: more threads than cores; the time per step compares with nothing.\n")
         for row in self.rows:
             if row.note:
                 say(f"{row.label}: {row.note}.", highlight=False)
@@ -337,8 +357,8 @@ class Comparison:
             say(note, highlight=False)
         if any(row.samples and not row.oversubscribed for row in self.rows):
             say(results.winner(self.rows), style="bold", highlight=False, soft_wrap=True)
-        if self.flow:
-            self.tell_flow()
+        if self.whole:
+            self.tell_whole()
         say(f"Written: {', '.join(str(path) for path in self.written)}", highlight=False, soft_wrap=True)
         # Other results that lie in the folder are no reason to fail now.
         try:
@@ -354,11 +374,13 @@ class Comparison:
         self.steps = CALIBRATION_STEPS
         self.notes.append(f"There was no time for more than the short runs of {CALIBRATION_STEPS} steps.")
 
-    def tell_flow(self) -> None:
-        end = f"{'steady after' if self.flow['steady'] else 'after'} {self.flow['steps']} steps"
-        if self.flow["permeability"] is not None:
-            self.console.print(f"Permeability: {self.flow['permeability']:.5g} lattice spacings squared, {end}.", highlight=False)
-        for check in self.flow["checks"]:
+    def tell_whole(self) -> None:
+        end = f"{'steady after' if self.whole['steady'] else 'after'} {self.whole['steps']} steps"
+        if "distance" in self.whole:
+            self.console.print(f"The plate is at most {self.whole['distance']:.3g} from its steady state, {end}.", highlight=False)
+        if self.whole.get("permeability") is not None:
+            self.console.print(f"Permeability: {self.whole['permeability']:.5g} lattice spacings squared, {end}.", highlight=False)
+        for check in self.whole.get("checks", []):
             verdict = "passed" if check["passed"] else "FAILED"
             size = f"error {check['error']:.2e}, at most {check['tolerance']:.2e}"
             self.console.print(f"Check against {check['against']}: {size}: {verdict}, {end}.", highlight=False)
@@ -370,7 +392,7 @@ class Comparison:
         times = self.out / "compare.png"
         pictures.draw_times(results.in_order(self.rows), f"{self.title}: {self.mpi.name}, {self.cores} cores", times)
         self.written.append(times)
-        fields = self.out / f"{self.deck.stem}-{self.flow.get('step', self.flow['steps'])}.vti" if self.flow else None
+        fields = self.out / f"{self.deck.stem}-{self.whole.get('step', self.whole['steps'])}.vti" if self.whole else None
         if fields and fields.exists():
             picture = self.out / "velocity.png"
             pictures.draw_slice(fields, self.title, picture)

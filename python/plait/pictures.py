@@ -11,19 +11,20 @@ from matplotlib import pyplot
 
 from plait import vti
 from plait.files import replacing
-from plait.results import PARTS, Row
+from plait.results import Row
 
 pyplot.switch_backend("Agg")
 
 # Okabe and Ito's colours, told apart by colour-blind readers too.
-COLOURS = {"compute": "#0072B2", "pack": "#E69F00", "wait": "#D55E00", "unpack": "#009E73"}
+WHOLE = "compute"
+COLOURS = {WHOLE: "#0072B2", "pack": "#E69F00", "wait": "#D55E00", "unpack": "#009E73"}
 SOLID = "#b0b0b0"
 # An oversubscribed row may be many times longer than the others; its bar is cut off here, times their longest.
 LONGEST = 2.5
 
 
 def draw_times(rows: Sequence[Row], title: str, path: Path) -> None:
-    """A bar per row, as in the table: time per step, split into its parts. The memory's limit as a line."""
+    """A bar per row, as in the table: time per step, split into its parts where they are known. The memory's limit as a line."""
     figure, axes = pyplot.subplots(figsize=(9, 1.9 + 0.55 * len(rows)), layout="constrained")
     longest = max((row.step["median"] for row in rows if not row.oversubscribed), default=rows[0].step["median"])
     right = min(max(row.step["median"] for row in rows), LONGEST * longest) * 1.18
@@ -40,25 +41,27 @@ def draw_times(rows: Sequence[Row], title: str, path: Path) -> None:
     axes.set_xlabel("time per step (ms, median)")
     axes.set_title(title, loc="left")
     axes.spines[["top", "right"]].set_visible(False)
-    figure.legend(loc="outside lower center", ncols=5, frameon=False)
+    if axes.get_legend_handles_labels()[0]:
+        figure.legend(loc="outside lower center", ncols=5, frameon=False)
     _save(figure, path)
 
 
 def _draw_bar(axes, place: int, row: Row, right: float) -> None:
-    left, medians = 0.0, [row.combined[f"{part}_ms"]["median"] for part in PARTS]
+    parts = row.application.parts
+    left, medians = 0.0, [row.combined[f"{part}_ms"]["median"] for part in parts] or [row.step["median"]]
     # Medians of parts do not add up to the median of the whole: the bar is that, shared out in proportion to them.
     scale = row.step["median"] / max(sum(medians), 1e-12)
-    for part, share in zip(PARTS, medians, strict=True):
+    for part, share in zip(parts or (WHOLE,), medians, strict=True):
         width = scale * share
         # Oversubscribed rows are pale: their times are not to be compared with the others.
         alpha = 0.45 if row.oversubscribed else 1.0
-        axes.barh(place, width, 0.62, left, color=COLOURS[part], alpha=alpha, label=part if place == 0 else None)
+        axes.barh(place, width, 0.62, left, color=COLOURS[part], alpha=alpha, label=part if place == 0 and parts else None)
         left += width
     cut = left > 0.88 * right
     axes.text(
         right * 0.99 if cut else left + 0.01 * right,
         place,
-        f"{row.step['median']:.2f} ms" + (" →" if left > right else ""),
+        f"{row.step['median']:.3g} ms" + (" →" if left > right else ""),
         va="center",
         ha="right" if cut else "left",
         bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5, "alpha": 0.8} if cut else None,

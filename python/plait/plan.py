@@ -4,25 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from plait.applications import LBM, Application
 from plait.machine import numa_domains
 from plait.results import Row
 
-MODELS = ("pure-mpi", "masteronly", "funneled", "multiple", "partitioned", "gaspi", "gaspi-shared", "threadcomm")
-# Threads that are ranks cannot open a file together.
-WRITING = MODELS[:-1]
+MODELS = LBM.models
 # More are a mistake rather than a measurement.
 MOST_THREADS_A_CORE = 32
-LEAST_STEPS, GOOD_STEPS, MOST_STEPS = 20, 50, 100
+LEAST_STEPS, GOOD_STEPS, MOST_STEPS, MOST_SHORT_STEPS = 20, 50, 100, 1000
 
 
-def shapes(cores: int, models: Sequence[str] = MODELS, domains: int | None = None) -> list[Row]:
+def shapes(cores: int, models: Sequence[str] = (), domains: int | None = None, application: Application = LBM) -> list[Row]:
     """A row for every model and shape that fits `cores` cores in `domains` NUMA domains.
 
     On fewer than four cores a hybrid model that uses all of them in one process has no neighbour to talk to. There,
     rows with twice as many threads as cores show what its halo exchange costs; their step times compare with nothing.
     """
-    rows = [Row("pure-mpi", cores, 1)] if "pure-mpi" in models else []
-    hybrids = [model for model in MODELS if model in models and model != "pure-mpi"]
+
+    def chosen(some: Sequence[str]) -> list[str]:
+        return [model for model in some if not models or model in models]
+
+    hybrids = chosen(application.several)
+    rows = [Row(model, 1, cores) for model in chosen(application.one_process)]
+    rows += [Row(model, cores, 1) for model in chosen(application.one_thread)]
     counts = [1]
     if cores >= 4:
         counts.append(2)
@@ -32,7 +36,9 @@ def shapes(cores: int, models: Sequence[str] = MODELS, domains: int | None = Non
     rows += [Row(model, count, cores // count) for count in counts for model in hybrids]
     if cores < 4:
         rows += [Row(model, 2, cores, oversubscribed=True) for model in hybrids]
-    return rows
+    for row in rows:
+        row.application = application
+    return list({row.name: row for row in rows}.values())
 
 
 def plan(rows: Sequence[Row], seconds: float, repeats: int) -> int:
@@ -40,6 +46,9 @@ def plan(rows: Sequence[Row], seconds: float, repeats: int) -> int:
 
     First fewer rounds of oversubscribed rows, then fewer of all, rather than too few steps.
     """
+    # More where they are short.
+    enough = max(row.application.least_seconds / max(1e-9, row.step_s) for row in rows)
+    most = min(max(MOST_STEPS, enough), MOST_SHORT_STEPS)
     choices = [(repeats, few) for few in range(repeats, 0, -1)] + [(few, 1) for few in range(repeats - 1, 0, -1)]
     for least in (GOOD_STEPS, LEAST_STEPS):
         for full, oversubscribed in choices:
@@ -53,7 +62,7 @@ def plan(rows: Sequence[Row], seconds: float, repeats: int) -> int:
         if row.rounds < repeats:
             row.note = f"only {row.rounds} of {repeats} rounds, to keep within the time"
     # Even: two successive steps make one sample.
-    return int(min(MOST_STEPS, max(LEAST_STEPS, steps))) // 2 * 2
+    return int(min(most, max(LEAST_STEPS, steps))) // 2 * 2
 
 
 def _steps(rows: Sequence[Row], seconds: float, full: int, oversubscribed: int) -> float:

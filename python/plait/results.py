@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -15,11 +15,10 @@ from rich.console import Console
 from rich.table import Table
 
 from plait import machine as host
+from plait.applications import LBM, Application
 from plait.files import replacing
 
 NARROWEST = 120
-PARTS = ("compute", "pack", "wait", "unpack")
-TIMES = ("step_ms", "halo_ms", *(f"{part}_ms" for part in PARTS))
 
 
 @dataclass
@@ -31,11 +30,12 @@ class Row:
     threads: int
     oversubscribed: bool = False
     rounds: int = 0  # planned
-    samples: list[dict] = field(default_factory=list)  # plait-lbm's reports, one a round
-    calibration: dict = field(default_factory=dict)  # plait-lbm's report of a short run before
+    samples: list[dict] = field(default_factory=list)  # the program's reports, one a round
+    calibration: dict = field(default_factory=dict)  # its report of a short run before
     step_s: float = 0.0  # estimates from that run: a step,
     overhead_s: float = 0.0  # and all that a run needs besides
     note: str = ""  # what the user should know about this row
+    application: Application = LBM
 
     @property
     def shape(self) -> str:
@@ -58,7 +58,7 @@ class Row:
                 "min": min(sample[key]["min"] for sample in self.samples),
                 "max": max(sample[key]["max"] for sample in self.samples),
             }
-            for key in TIMES
+            for key in self.application.times
         }
 
     @property
@@ -66,8 +66,9 @@ class Row:
         return self.combined["step_ms"]
 
     @property
-    def mlups(self) -> float:
-        return median(sample["mlups"] for sample in self.samples)
+    def rate(self) -> float:
+        """Million updates a second."""
+        return median(sample[self.application.rate] for sample in self.samples)
 
     @property
     def limit_fraction(self) -> float | None:
@@ -78,7 +79,7 @@ class Row:
         """As measurement.schema.json has them; a sample is a round's median."""
         shape = {"processes": self.processes, "threads": self.threads, "nodes": 1, "oversubscribed": self.oversubscribed}
         points = []
-        for quantity in ("step", "halo"):
+        for quantity in ("step", "halo") if self.application.halo else ("step",):
             # Where nothing is exchanged a halo takes no time, and is no point.
             samples = [1e-3 * value for sample in self.samples if (value := sample[f"{quantity}_ms"]["median"]) > 0]
             if samples:
@@ -93,8 +94,8 @@ class Row:
             "oversubscribed": self.oversubscribed,
             "rounds": len(self.samples),
             **self.combined,
-            "mlups": self.mlups,
-            "limit_fraction": self.limit_fraction,
+            self.application.rate: self.rate,
+            **({"limit_fraction": self.limit_fraction} if self.application.limit else {}),
             "digest": self.samples[0]["digest"],
             "note": self.note,
             "samples": self.samples,
@@ -106,9 +107,9 @@ def in_order(rows: Sequence[Row]) -> list[Row]:
     return sorted((row for row in rows if row.samples), key=lambda row: (row.oversubscribed, row.step["median"]))
 
 
-def pure_mpi(rows: Sequence[Row]) -> Row | None:
+def base_of(rows: Sequence[Row]) -> Row | None:
     """The row that the others are compared with."""
-    return next((row for row in in_order(rows) if row.model == "pure-mpi" and not row.oversubscribed), None)
+    return next((row for row in in_order(rows) if row.model == row.application.base and not row.oversubscribed), None)
 
 
 def differing(rows: Sequence[Row]) -> list[str]:
@@ -124,36 +125,41 @@ def table(rows: Sequence[Row]) -> Table:
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     shown.add_column("model", overflow="fold")
     shown.add_column("processes\n× threads", justify="center", overflow="fold")
-    for heading in ("ms per step", "min to max", "halo ms", "MLUPS", "of limit", "vs pure MPI"):
+    columns = _columns(rows[0].application, base_of(rows))
+    for heading in columns:
         shown.add_column(heading, justify="right", overflow="fold")
-    base = pure_mpi(rows)
     for row in in_order(rows):
-        fraction, step = row.limit_fraction, row.step
-        shown.add_row(
-            row.model + (" (oversubscribed)" if row.oversubscribed else ""),
-            row.shape,
-            _ms(step["median"]),
-            f"{_ms(step['min'])} to {_ms(step['max'])}",
-            _ms(row.combined["halo_ms"]["median"]),
-            f"{row.mlups:.1f}",
-            "–" if fraction is None else f"{fraction:.2f}",
-            "–" if base is None else f"{base.step['median'] / step['median']:.2f}",
-            style="dim" if row.oversubscribed else "",
-        )
+        name = row.model + (" (oversubscribed)" if row.oversubscribed else "")
+        style = "dim" if row.oversubscribed else ""
+        shown.add_row(name, row.shape, *(cell(row) for cell in columns.values()), style=style)
     return shown
 
 
+def _columns(application: Application, base: Row | None) -> dict[str, Callable[[Row], str]]:
+    columns: dict[str, Callable[[Row], str]] = {
+        "ms per step": lambda row: _ms(row.step["median"]),
+        "min to max": lambda row: f"{_ms(row.step['min'])} to {_ms(row.step['max'])}",
+    }
+    if application.halo:
+        columns["halo ms"] = lambda row: _ms(row.combined["halo_ms"]["median"])
+    columns[application.rate.upper()] = lambda row: f"{row.rate:.1f}"
+    if application.limit:
+        columns["of limit"] = lambda row: "–" if row.limit_fraction is None else f"{row.limit_fraction:.2f}"
+    columns[f"vs {application.base_title}"] = lambda row: f"{base.step['median'] / row.step['median']:.2f}" if base else "–"
+    return columns
+
+
 def _ms(value: float) -> str:
-    return f"{value:.2f}" if value >= 1 else f"{value:.3f}"
+    return f"{value:.2f}" if value >= 1 else f"{value:.3f}" if value >= 0.1 else f"{value:.3g}"
 
 
 def winner(rows: Sequence[Row]) -> str:
     """One sentence: which model wins here, and by how much."""
     best, *others = [row for row in in_order(rows) if not row.oversubscribed]
     sentence = f"The fastest is {best.name}: {_ms(best.step['median'])} ms per step"
-    base = pure_mpi(rows)
+    base = base_of(rows)
     if base and base is not best:
-        sentence += f", {base.step['median'] / best.step['median']:.2f} times as fast as pure MPI"
+        sentence += f", {base.step['median'] / best.step['median']:.2f} times as fast as {base.application.base_title}"
     slowest_round = max(sample["step_ms"]["median"] for sample in best.samples)
     near = [row.name for row in others if min(sample["step_ms"]["median"] for sample in row.samples) <= slowest_round]
     return sentence + (f"; within the spread of the rounds: {', '.join(near)}." if near else ".")

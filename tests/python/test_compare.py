@@ -1,4 +1,4 @@
-"""`plait compare`: with a stand-in for plait-lbm, and once for real where that is built."""
+"""`plait compare`: with a stand-in for plait-lbm and plait-heat, and once for real where they are built."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import matplotlib.image
 import numpy as np
 import pytest
 from plait import compare as module
-from plait import launch, mpis, plan, results, vti
+from plait import launch, mpis, plan, vti
+from plait.applications import HEAT, LBM, NO_CLUSTER
 from plait.launch import CompletedRun
 from plait.results import Row
 
@@ -81,11 +82,21 @@ class StandIn:
             self.clock += timeout
             return CompletedRun(launch.TIMED_OUT)
         self.clock += seconds
-        report = self.report(model, processes, threads, steps, step)
+        of = self.of_plate if model in HEAT.models else self.report
+        report = of(model, processes, threads, steps, step)
         Path(options["--json"]).write_text(json.dumps(report))
         if "--output" in options:
             write_vti(Path(options["--output"]) / f"duct-{steps}.vti")
         return CompletedRun(0)
+
+    def of_plate(self, model: str, processes: int, threads: int, steps: int, step: float) -> dict:
+        times = {"median": step, "min": 0.9 * step, "max": 1.5 * step}
+        found = {
+            "model": model, "threads": threads, "steps": steps, "step_ms": times, "samples": {"step_ms": steps * [step]},
+            "mups": 100 / step, "digest": self.digests.get(model, "ab" * 16), "steady": False, "change": 1e-4, "distance": 0.25,
+        }  # fmt: skip
+        # What runs by OpenMP alone knows of no MPI.
+        return found if model == "cluster" else {**found, "processes": processes, "mpi": "MPICH 5.0.2"}
 
     def report(self, model: str, processes: int, threads: int, steps: int, step: float) -> dict:
         def spread(value: float) -> dict:
@@ -157,7 +168,7 @@ def test_writes_json_with_a_run_per_model_and_shape(place: Place):
     ]
     for run in found["runs"]:
         assert run["rounds"] == len(run["samples"]) == 3
-        for key in results.TIMES:
+        for key in LBM.times:
             assert set(run[key]) == {"median", "min", "max"}
         assert run["digest"] == "ab" * 16 and run["limit_fraction"] == 0.8 and run["mlups"] > 0
 
@@ -281,7 +292,7 @@ def test_bad_input_is_one_line(place: Place, capsys):
         assert said.count("\n") == 1
         return said
 
-    assert "there is no model 'funeled'; did you mean funneled?" in complaint(models=["funeled"])
+    assert "plait-lbm has no model 'funeled'; did you mean funneled?" in complaint(models=["funeled"])
     assert "minutes must be more than 0" in complaint(minutes=0)
     assert "must be key=value" in complaint(settings=["lattice"])
     place.out.write_text("a file")
@@ -302,6 +313,70 @@ def test_bad_input_is_one_line(place: Place, capsys):
     assert "did you mean" not in complaint(models=["nothing"])
 
 
+@pytest.fixture
+def plate(place: Place) -> Place:
+    """The place with a plate's deck, and what computes it."""
+    for program in "plait-heat", "plait-heat-cluster":
+        (place.out.parent / "build/mpich/bin" / program).touch()
+    place.deck = place.deck.with_name("plate.toml")
+    place.deck.write_text('title = "A plate"\n[plate]\nsize = 100\n[run]\nsteps = 300\ntolerance = 1e-8\n')
+    place.standin.step_ms = dict(zip(HEAT.models, (1.0, 0.8, 4.0, 1.2), strict=True))
+    return place
+
+
+def test_a_plate_is_computed_by_openmp_by_mpi_and_by_both(plate: Place, capsys):
+    assert plate.compare(repeats=2) == 0
+    found = plate.json()
+    assert found["benchmark"] == "compare-heat" and found["mpi"]["version"] == "MPICH 5.0.2" and found["whole"]["distance"] == 0.25
+    shapes = [(run["model"], run["processes"], run["threads"], run["oversubscribed"]) for run in found["runs"]]
+    assert shapes == [
+        ("mpi", 2, 1, False),
+        ("openmp", 1, 2, False),
+        ("hybrid", 1, 2, False),
+        ("cluster", 2, 1, False),
+        ("cluster", 1, 2, False),
+        ("hybrid", 2, 2, True),
+        ("cluster", 2, 2, True),
+    ]
+    programs = {(Path(line[0]).name, line[line.index("--model") + 1]) for line, _, _ in plate.standin.lines}
+    assert programs == {("plait-heat-cluster", "cluster")} | {("plait-heat", model) for model in ("openmp", "mpi", "hybrid")}
+    printed = capsys.readouterr().out
+    rows = {tuple(line.split()[:2]): " ".join(line.split()) for line in printed.splitlines() if "×" in line and " to " in line}
+    assert rows["openmp", "1"] == "openmp 1 × 2 1.00 0.900 to 1.50 100.0 0.80"
+    assert "The fastest is mpi 2 × 1: 0.800 ms per step." in printed
+    assert "The plate is at most 0.25 from its steady state, after 300 steps." in printed
+    assert {path.name for path in plate.out.iterdir()} == {"compare.json", "compare.png", "report.html"}
+
+
+def test_short_steps_of_a_plate_are_many(plate: Place):
+    plate.standin.step_ms = dict.fromkeys(HEAT.models, 1e-3)
+    assert plate.compare(repeats=1) == 0
+    assert plate.json()["steps"] == plan.MOST_SHORT_STEPS
+    plate.standin.step_ms = dict.fromkeys(HEAT.models, 10.0)
+    assert plate.compare(repeats=1) == 0
+    assert plate.json()["steps"] == plan.MOST_STEPS
+
+
+def test_a_plate_without_the_program_for_all_nodes(plate: Place, capsys):
+    (plate.out.parent / "build/mpich/bin/plait-heat-cluster").unlink()
+    assert plate.compare(repeats=1) == 0
+    assert {run["model"] for run in plate.json()["runs"]} == {"openmp", "mpi", "hybrid"}
+    assert f"cluster is left out: {NO_CLUSTER}." in " ".join(capsys.readouterr().out.split())
+    assert plate.compare(repeats=1, models=["cluster"]) == 2
+    assert capsys.readouterr().err == f"plait compare: cluster: {NO_CLUSTER}\n"
+
+
+def test_a_plate_has_models_of_its_own(plate: Place, capsys):
+    assert plate.compare(models=["funneled"]) == 2
+    assert "plait-heat has no model 'funneled' (it has openmp, mpi, cluster, hybrid)" in capsys.readouterr().err
+
+
+def test_plates_of_other_bits_fail(plate: Place, capsys):
+    plate.standin.digests = {"cluster": "cd" * 16}
+    assert plate.compare() == 1
+    assert f"cluster 2 × 1: {'cd' * 16}" in capsys.readouterr().err.splitlines()[0]
+
+
 def shape_list(rows: list[Row]) -> list[tuple[str, int, int, bool]]:
     return [(row.model, row.processes, row.threads, row.oversubscribed) for row in rows]
 
@@ -317,6 +392,17 @@ def test_shapes_fit_the_cores():
         ("multiple", 8, 8, False),
     ]
     assert {(row.processes, row.threads) for row in plan.shapes(4, domains=2)} == {(4, 1), (1, 4), (2, 2)}
+    assert shape_list(plan.shapes(4, domains=2, application=HEAT)) == [
+        ("openmp", 1, 4, False),
+        ("mpi", 4, 1, False),
+        ("cluster", 4, 1, False),
+        ("hybrid", 1, 4, False),
+        ("cluster", 1, 4, False),
+        ("hybrid", 2, 2, False),
+        ("cluster", 2, 2, False),
+    ]
+    # On one core processes of one thread are there once.
+    assert shape_list(plan.shapes(1, ["cluster"], application=HEAT)) == [("cluster", 1, 1, False), ("cluster", 2, 1, True)]
 
 
 def test_vti_arrays_are_read_as_written(tmp_path: Path):
@@ -353,3 +439,14 @@ def test_real_deck_from_end_to_end(tmp_path: Path):
     assert (tmp_path / "velocity.png").stat().st_size > 10_000 and (tmp_path / "compare.png").stat().st_size > 10_000
     speed = vti.read(tmp_path / "porous-60.vti").arrays["velocity"]
     assert speed.shape == (24, 24, 24, 3) and np.isfinite(speed).all() and speed[..., 0].mean() > 0
+
+
+@pytest.mark.skipif(not (ROOT / "build" / REAL / "bin" / "plait-heat").exists(), reason=f"plait-heat is not built for {REAL}")
+def test_real_plate_from_end_to_end(tmp_path: Path):
+    settings = ["plate.size=67", "run.steps=60"]
+    assert module.compare(ROOT / "decks/heat-80.toml", mpis.find(REAL), tmp_path, 2.0, repeats=1, settings=settings) == 0
+    found = json.loads((tmp_path / "compare.json").read_text())
+    built = (ROOT / "build" / REAL / "bin" / "plait-heat-cluster").exists()
+    assert {run["model"] for run in found["runs"]} == set(HEAT.models) - ({"cluster"} if not built else set())
+    assert len({run["digest"] for run in found["runs"]}) == 1
+    assert 0 < found["whole"]["distance"] < 1 and (tmp_path / "compare.png").stat().st_size > 10_000

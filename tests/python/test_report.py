@@ -72,6 +72,7 @@ def everything():
         *plates(),
         *unchanged(),
         measurement("compare", [point("step", s, {}, t, threads=1, processes=2) for s, t in (("pure-mpi", 0.02), ("funneled", 0.01))]),
+        measurement("compare-heat", [point("step", s, {}, t, threads=1, processes=2) for s, t in (("mpi", 0.02), ("cluster", 0.04))]),
     ]
 
 
@@ -147,6 +148,7 @@ def test_sentences_come_from_the_samples(tmp_path):
         "is shortest as pure-mpi 2 × 1: 1 ms a step.",
         "plait-lbm is best as pure-mpi: 4 × as fast as it is on 1.",
         "plait-lbm is fastest as funneled 2 × 1: 10 ms a step, 2 × as fast as pure MPI.",
+        "plait-heat is fastest as mpi 2 × 1: 20 ms a step.",
         "The speed-up of plait-heat by OpenMP with 2 threads is 2 at 80² points.",
         "Over 2 simulated nodes the efficiency of plait-heat by OpenMP, with a static schedule, is 0.8 at 250² (by MPI 1) points.",
         "The worst schedule there is static,1 at 250²: 8 × the time of static.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from plait import catalogue
+from plait.applications import HEAT, LBM
 from plait.report.curves import Curve, Data, Figure, Point, alone_on_plate, curves, human, shapes
 
 US, GB = 1e6, 1e-9
@@ -72,16 +73,20 @@ def figures(data: Data) -> list[Figure]:
 
 
 def compare(data: Data) -> Iterator[Figure]:
-    for quantity, what in (("step", "Time of a step"), ("halo", "Time of the halo exchange")):
-        points = data.of("compare", quantity)
+    for application, quantity, what in (
+        (LBM, "step", "Time of a step"),
+        (LBM, "halo", "Time of the halo exchange"),
+        (HEAT, "step", "Time of a step"),
+    ):
+        points = data.of(application.benchmark, quantity)
         if points:
             found = {}
             for p in sorted(points, key=lambda p: (p.oversubscribed, p.stat.median)):
                 name = f"{p.side} {p.shape}{', oversubscribed' if p.oversubscribed else ''}"
                 found[name] = Curve(name, {0: p.stat.scaled(1e3)})
             yield Figure(
-                f"compare/{quantity}",
-                f"plait-lbm: {what.lower()}, by model and processes × threads",
+                f"{application.benchmark}/{quantity}",
+                f"{application.program}: {what.lower()}, by model and processes × threads",
                 "From the deck of plait compare; a sample is a round's median.",
                 "",
                 f"{what.lower()} (ms)",

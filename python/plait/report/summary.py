@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from math import exp, log
 
 from plait import catalogue
+from plait.applications import HEAT, LBM
 from plait.report import preload
 from plait.report.curves import Data, Figure, Point, Shape, Stat, alone_on_plate, count, human, ratio, shapes, us
 
@@ -68,13 +69,15 @@ def changes(before: list[Figure], after: list[Figure]) -> list[str]:
 
 
 def models(data: Data) -> Iterator[str]:
-    fitting = sorted((p for p in data.of("compare", "step") if not p.oversubscribed), key=lambda p: p.stat.median)
-    if fitting:
-        best, *others = fitting
+    for application in LBM, HEAT:
+        fitting = [p for p in data.of(application.benchmark, "step") if not p.oversubscribed]
+        if not fitting:
+            continue
+        best, *others = sorted(fitting, key=lambda p: p.stat.median)
         near = [f"{p.side} {p.shape}" for p in others if not p.stat.differs(best.stat)]
-        sentence = f"plait-lbm is fastest as {best.side} {best.shape}: {1e3 * best.stat.median:.3g} ms a step"
-        if pure := next((p for p in fitting if p.side == "pure-mpi"), None):
-            sentence += f", {ratio(pure.stat.median / best.stat.median)} as fast as pure MPI" if pure is not best else ""
+        sentence = f"{application.program} is fastest as {best.side} {best.shape}: {1e3 * best.stat.median:.3g} ms a step"
+        if (base := next((p for p in fitting if p.side == application.base), best)) is not best:
+            sentence += f", {ratio(base.stat.median / best.stat.median)} as fast as {application.base_title}"
         yield sentence + (f"; within the noise: {', '.join(near)}." if near else ".")
 
 
