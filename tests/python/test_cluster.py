@@ -8,7 +8,7 @@ from plait.mpis import ROOT
 from programs import MPI, needs_cluster, run
 
 SOURCES = ROOT / "tests/programs/cluster/constructs"
-GROUPS = ("loops", "sync", "atomics", "homes", "order", "teams", "tasks", "doacross", "reductions", "cancel")
+GROUPS = ("loops", "sync", "atomics", "homes", "order", "teams", "tasks", "doacross", "reductions", "cancel", "controls")
 CANCELLATION = {"OMP_CANCELLATION": "true"}
 SETTINGS = {"cancel": CANCELLATION}  # of groups that want some
 

@@ -8,6 +8,8 @@
 #include <mutex>
 #include <vector>
 
+PLAIT_OMP void omp_get_schedule(int* kind, int* chunk);
+
 namespace plait::cluster::omp {
 namespace {
 
@@ -199,8 +201,11 @@ void begin_loop(Member& m, const Loop& loop) {
   m.loop = loop;
   m.key = m.region->number << 32 | ++m.share;
   if (loop.chunk == kRuntimeChunk) {
-    m.loop.schedule = m.region->runtime;
-    m.loop.chunk = m.region->runtime_chunk;
+    int kind = 0;
+    int chunk = 0;
+    omp_get_schedule(&kind, &chunk);
+    m.loop.schedule = schedule_of(kind);
+    m.loop.chunk = static_cast<std::uint64_t>(std::max(chunk, 0));
   }
   // No more than there is: products of it stay small.
   m.loop.chunk = std::min(m.loop.chunk, std::max(m.loop.count, std::uint64_t{1}));

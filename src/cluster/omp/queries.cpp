@@ -16,11 +16,12 @@ PLAIT_OMP int omp_get_num_threads() {
 }
 PLAIT_OMP int omp_get_max_threads() {
   if (!is_job() || (this_member && this_member->inner > 0)) return PLAIT_LIBGOMP(omp_get_max_threads)();
-  return usual_threads();
+  return this_member && this_member->usual > 0 ? this_member->usual : usual_threads();
 }
 PLAIT_OMP void omp_set_num_threads(int threads) {
   if (!this_member && is_job()) set_usual_threads(threads);
-  // In a region it is for regions within.
+  // In a region it is for regions within that this thread begins.
+  if (Member* const m = member()) m->usual = std::max(threads, 1);
   if (this_member || !is_job()) PLAIT_LIBGOMP(omp_set_num_threads)(threads);
 }
 /// Of the whole job: as many as threads run.
@@ -28,6 +29,10 @@ PLAIT_OMP int omp_get_num_procs() { return is_job() ? all_threads() : PLAIT_LIBG
 PLAIT_OMP int omp_get_thread_limit() {
   const int limit = PLAIT_LIBGOMP(omp_get_thread_limit)();
   return is_job() ? std::max(limit, all_threads()) : limit;
+}
+PLAIT_OMP int omp_get_cancellation() {
+  const Member* const m = this_member;
+  return m ? m->region->may_cancel : PLAIT_LIBGOMP(omp_get_cancellation)();
 }
 PLAIT_OMP int omp_in_parallel() { return this_member ? 1 : PLAIT_LIBGOMP(omp_in_parallel)(); }
 PLAIT_OMP int omp_in_final() {
@@ -55,6 +60,7 @@ PLAIT_OMP void omp_set_num_threads_(const int* threads) { omp_set_num_threads(*t
 PLAIT_OMP void omp_set_num_threads_8_(const long* threads) { omp_set_num_threads(static_cast<int>(*threads)); }
 PLAIT_OMP int omp_get_num_procs_() { return omp_get_num_procs(); }
 PLAIT_OMP int omp_get_thread_limit_() { return omp_get_thread_limit(); }
+PLAIT_OMP int omp_get_cancellation_() { return omp_get_cancellation(); }
 PLAIT_OMP int omp_in_parallel_() { return omp_in_parallel(); }
 PLAIT_OMP int omp_in_final_() { return omp_in_final(); }
 PLAIT_OMP int omp_get_level_() { return omp_get_level(); }

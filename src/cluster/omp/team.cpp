@@ -14,7 +14,13 @@ PLAIT_OMP int omp_get_max_threads();
 PLAIT_OMP void omp_set_max_active_levels(int levels);
 PLAIT_OMP int omp_get_max_active_levels();
 PLAIT_OMP int omp_get_active_level();
+PLAIT_OMP int omp_get_dynamic();
+PLAIT_OMP void omp_set_dynamic(int dynamic);
+PLAIT_OMP int omp_get_default_device();
+PLAIT_OMP void omp_set_default_device(int device);
 PLAIT_OMP void omp_get_schedule(int* kind, int* chunk);
+PLAIT_OMP void omp_set_schedule(int kind, int chunk);
+PLAIT_OMP void omp_set_num_threads(int threads);
 PLAIT_OMP int omp_get_cancellation();
 
 namespace plait::cluster::omp {
@@ -77,13 +83,31 @@ Pool& pool() {
 int threads_wanted = 0;  ///< omp_set_num_threads; 0: not called
 std::uint64_t regions = 0;
 
+/// Those of this thread. Its regions within have as many threads as the program has asked for last, or as OMP_NUM_THREADS says.
+Controls controls_here() noexcept {
+  Controls c;
+  c.most_levels = omp_get_max_active_levels();
+  c.dynamic = omp_get_dynamic();
+  omp_get_schedule(&c.schedule, &c.chunk);
+  c.device = omp_get_default_device();
+  c.threads = threads_wanted > 0 ? threads_wanted : job().threads;
+  return c;
+}
+void take_on(const Controls& c) {
+  omp_set_max_active_levels(c.most_levels);
+  omp_set_dynamic(c.dynamic);
+  omp_set_schedule(c.schedule, c.chunk);
+  omp_set_default_device(c.device);
+  PLAIT_LIBGOMP(omp_set_num_threads)(c.threads);
+}
+
 void run_member(const Region& region, int local) {
   Member me;
   me.region = &region;
   me.number = job().process * region.per_process + local;
   me.key = me.over = region.number << 32;
   this_member = &me;
-  if (omp_get_max_active_levels() != region.most_levels) PLAIT_LIBGOMP(omp_set_max_active_levels)(region.most_levels);
+  take_on(region.controls);
   if (region.has_loop) begin_loop(me, region.loop);
   region.function(region.data);
   this_member = nullptr;
@@ -127,6 +151,7 @@ void team_barrier(Member& m) {
 
 void set_usual_threads(int threads) noexcept { threads_wanted = threads > 0 ? threads : 1; }
 int all_threads() noexcept { return job().processes * job().threads; }
+int most_levels() noexcept { return omp_get_max_active_levels(); }
 int usual_threads() noexcept { return threads_wanted > 0 ? threads_wanted : all_threads(); }
 
 int team_of_all(unsigned threads) noexcept {
@@ -134,7 +159,7 @@ int team_of_all(unsigned threads) noexcept {
   const int wanted = threads > 0 ? static_cast<int>(threads) : usual_threads();
   if (processes == 1 || this_member || job().process != 0 || !leads() || wanted == 1 || wanted % processes != 0) return 0;
   // Within a team of libgomp's on process 0: its other threads run, and a region within one is its process's.
-  return omp_get_active_level() > 0 ? 0 : wanted;
+  return omp_get_active_level() > 0 || most_levels() < 1 ? 0 : wanted;
 }
 
 bool run_everywhere(Region& region, unsigned threads) {
@@ -143,20 +168,16 @@ bool run_everywhere(Region& region, unsigned threads) {
   region.number = ++regions;
   region.usual = threads_wanted;
   region.per_process = team / job().processes;
-  region.most_levels = omp_get_max_active_levels();
   region.may_cancel = omp_get_cancellation();
-  int kind = 0;
-  int chunk = 0;
-  omp_get_schedule(&kind, &chunk);
-  region.runtime = schedule_of(kind);
-  region.runtime_chunk = static_cast<std::uint64_t>(std::max(chunk, 0));
-  if (region.runtime != Schedule::fixed && region.runtime_chunk == 0) region.runtime_chunk = 1;
+  region.controls = controls_here();
   static void** const slots = static_cast<void**>(allocate(3 * sizeof(void*), alignof(void*)));
   region.copied = slots;
   region.common = slots + 1;
   alone.store(false, std::memory_order_relaxed);
   fork(std::as_bytes(std::span(&region, 1)));
   run_here(region);
+  // What this thread has set in the region was its own there.
+  take_on(region.controls);
   alone.store(true, std::memory_order_relaxed);
   return true;
 }

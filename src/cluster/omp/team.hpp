@@ -30,17 +30,26 @@ struct Loop {
   std::uint32_t doacross = 0;
 };
 
+/// What a task hands on to the region that it begins: of OpenMP's internal control variables those that a program can set. libgomp keeps
+/// them, for each thread.
+struct Controls {
+  std::int32_t most_levels = 1;  ///< max-active-levels, and so nested
+  std::int32_t dynamic = 0;
+  std::int32_t schedule = 1;  ///< of schedule(runtime)
+  std::int32_t chunk = 0;
+  std::int32_t device = 0;
+  std::int32_t threads = 0;  ///< of regions within
+};
+
 /// What process 0 tells the others of a region. Code and data lie at the same addresses everywhere.
 struct Region {
   Function function = nullptr;
   void* data = nullptr;
   std::uint64_t number = 0;
   std::int32_t per_process = 1;  ///< threads
-  std::int32_t most_levels = 1;  ///< OpenMP's max-active-levels
   std::int32_t usual = 0;        ///< threads, as omp_set_num_threads has it; 0: not called
   std::int32_t may_cancel = 0;   ///< OMP_CANCELLATION
-  Schedule runtime = Schedule::fixed;
-  std::uint64_t runtime_chunk = 0;
+  Controls controls;
   Loop loop;  ///< that the region begins with
   std::uint32_t has_loop = 0;
   void** copied = nullptr;  ///< in shared memory: what copyprivate is copied from
@@ -61,6 +70,7 @@ struct Member {
   const Region* region = nullptr;
   int number = 0;           ///< in the team
   int inner = 0;            ///< regions of libgomp around the code that runs
+  int usual = 0;            ///< threads of regions within, if it has called omp_set_num_threads
   std::uint64_t share = 0;  ///< work shares so far
   Loop loop;                ///< the one it is in
   std::uint64_t key = 0;
@@ -103,6 +113,8 @@ bool run_everywhere(Region& region, unsigned threads);
 /// As omp_set_num_threads and omp_get_max_threads have it.
 void set_usual_threads(int threads) noexcept;
 int usual_threads() noexcept;
+/// As this thread's omp_get_max_active_levels has it.
+int most_levels() noexcept;
 int all_threads() noexcept;
 
 // The run time's own locks; those of the program are addresses, and atomic.cpp has numbers from 0xA << 60 on.
@@ -123,7 +135,7 @@ class Inner {
   Inner(const Inner&) = delete;
   Inner& operator=(const Inner&) = delete;
   /// Regions within regions have one thread, unless the program allows more levels.
-  [[nodiscard]] unsigned threads(unsigned wanted) const noexcept { return member_ && member_->region->most_levels <= 1 ? 1 : wanted; }
+  [[nodiscard]] unsigned threads(unsigned wanted) const noexcept { return member_ && most_levels() <= 1 ? 1 : wanted; }
 
  private:
   Member* member_;
