@@ -93,6 +93,8 @@ void allow_pushes(bool allowed);
 
 // --- What the engine calls; the run time defines them.
 
+/// Undoes that libgomp has bound this thread to one core: threads that it starts, and a program that it becomes, would be bound there, too.
+void leave_places() noexcept;
 /// Before the job's first message: sets its handlers and the number of threads.
 void prepare(Job& job);
 /// Processes other than 0: serves regions until await_fork says false.

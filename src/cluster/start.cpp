@@ -54,6 +54,7 @@ void fix_addresses(char** argv) {
   const int before = personality(0xFFFFFFFF);
   if (before < 0 || (before & ADDR_NO_RANDOMIZE)) return;
   if (personality(static_cast<unsigned long>(before) | ADDR_NO_RANDOMIZE) < 0) return;
+  leave_places();
   execv("/proc/self/exe", argv);
 }
 
@@ -131,6 +132,7 @@ extern "C" [[gnu::visibility("default")]] int plait_cluster_main(int argc, char*
     return real(argc, argv, environment);
   }
   event_count_begin();
+  leave_places();
   start_carrier(&argc, &argv);
   start_exit();
   if (the_job.processes > 1) {

@@ -1,11 +1,12 @@
 """`plait cc --cluster`: OpenMP's constructs over several processes, group by group, and what is refused. Each test says its processes."""
 
+import os
 import subprocess
 
 import pytest
 from plait import launch
 from plait.mpis import ROOT
-from programs import MPI, needs_cluster, run
+from programs import MPI, cluster_program, needs_cluster, run
 
 SOURCES = ROOT / "tests/programs/cluster/constructs"
 GROUPS = ("loops", "sync", "atomics", "homes", "order", "teams", "tasks", "doacross", "reductions", "cancel", "controls")
@@ -98,6 +99,16 @@ def test_nothing_is_cancelled_where_that_is_not_allowed(built):
     for processes in 1, 2:
         status, said, mistakes = launched(built("cancel"), processes, 2)
         assert (status, said) == (0, "right\n"), said + mistakes
+
+
+def test_threads_of_a_process_are_on_cores_of_their_own(tmp_path):
+    """1 x 2, 2 x 2 and 3 x 2, where the user binds them"""
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("two threads cannot be on two cores: there is one")
+    program = cluster_program("places.c", tmp_path / "places")
+    for processes in 1, 2, 3:
+        status, said, mistakes = launched(program, processes, 2, env={"OMP_PLACES": "threads", "OMP_PROC_BIND": "close"})
+        assert (status, said) == (0, "right\n"), f"{processes} x 2: {said}{mistakes}"
 
 
 @pytest.mark.parametrize("name, text", REFUSED.items())

@@ -6,9 +6,11 @@
 #include <atomic>
 #include <span>
 #include <thread>
+#include <utility>
 
 #include "cluster/omp/atomic.hpp"
 #include "cluster/omp/loops.hpp"
+#include "cluster/omp/places.hpp"
 
 PLAIT_OMP int omp_get_max_threads();
 PLAIT_OMP void omp_set_max_active_levels(int levels);
@@ -73,7 +75,8 @@ struct Pool {                           // NOLINT(clang-analyzer-optin.performan
   std::atomic<std::uint32_t> begun{0};  ///< regions
   Region region;
   Meeting team, end;
-  int threads = 1;  ///< that there are, with the one that leads
+  int threads = 1;      ///< that there are, with the one that leads
+  bool placed = false;  ///< that one
 };
 Pool& pool() {
   static Pool& made = *new Pool;
@@ -115,6 +118,7 @@ void run_member(const Region& region, int local) {
 
 void serve(int local, std::uint32_t seen) {
   Pool& p = pool();
+  take_place(local, std::max(job().threads, local + 1));
   for (;;) {
     wait_beyond(p.begun, seen);
     ++seen;
@@ -126,6 +130,7 @@ void serve(int local, std::uint32_t seen) {
 /// The part of a region that this process runs, by the thread that leads. At its end all processes have met.
 void run_here(const Region& region) {
   Pool& p = pool();
+  if (!std::exchange(p.placed, true)) take_place(0, job().threads);
   for (; p.threads < region.per_process; ++p.threads) {
     std::thread(serve, p.threads, p.begun.load(std::memory_order_relaxed)).detach();
   }
@@ -190,6 +195,8 @@ using namespace omp;
 
 void prepare(Job& job) {
   job.threads = std::max(1, PLAIT_LIBGOMP(omp_get_max_threads)());
+  // libgomp counts on its first thread to be where it has bound it.
+  if (job.processes == 1) take_place(0, job.threads);
   start_loops();
 }
 
