@@ -1,8 +1,9 @@
 // bench-queue: operations that are put on a queue of plait's own, between 2 processes.
 //
-//   half_round_trip  enqueued: sends and receives put on the queues of both processes, many ahead. each: the same, and each process
-//                    waits for its queue after every message. plait: MPI_Send and MPI_Recv on a stream's communicator, no queue.
-//                    queue: an empty function put on the queue, and the wait for it: the queue's own hand-over there and back
+//   half_round_trip  enqueued: sends and receives put on the queues of both processes, many ahead. nonblocking: the same by isend, irecv
+//                    and wait. each: as the first, and each process waits for its queue after every message. plait: MPI_Send and MPI_Recv
+//                    on a stream's communicator, no queue. queue: an empty function put on the queue, and the wait for it: the queue's own
+//                    hand-over there and back
 //   waiting          the part of one core that a process uses while a function of one second runs, and a receive waits behind it
 #include <plait/mpix.h>
 #include <plait/queue.h>
@@ -77,6 +78,20 @@ void there_and_back(const Job& job, MPI_Comm comm, std::byte* out, std::byte* in
   if (job.rank == 1) MPI_Send(out, n, MPI_BYTE, other, 0, comm);
 }
 
+/// The same by MPIX_Isend_enqueue, MPIX_Irecv_enqueue and MPIX_Wait_enqueue.
+void there_and_back_nonblocking(const Job& job, MPI_Comm comm, std::byte* out, std::byte* in, int n) {
+  const int other = 1 - job.rank;
+  MPI_Request request = MPI_REQUEST_NULL;
+  const auto send = [&] {
+    MPIX_Isend_enqueue(out, n, MPI_BYTE, other, 0, comm, &request);
+    MPIX_Wait_enqueue(&request, MPI_STATUS_IGNORE);
+  };
+  if (job.rank == 0) send();
+  MPIX_Irecv_enqueue(in, n, MPI_BYTE, other, 0, comm, &request);
+  MPIX_Wait_enqueue(&request, MPI_STATUS_IGNORE);
+  if (job.rank == 1) send();
+}
+
 void trips(const Job& job, const QueueOptions& o, Report& report) {
   const Queue queue;
   const Stream queued(queue.get());
@@ -95,6 +110,15 @@ void trips(const Job& job, const QueueOptions& o, Report& report) {
     sides.push_back({"enqueued", 2, [&](std::int64_t times) {
                        const double begin = seconds();
                        for (std::int64_t i = 0; i < times; ++i) there_and_back(job, queued.comm(), out.data(), in.data(), bytes);
+                       queue.wait();
+                       const double took = seconds() - begin;
+                       check();
+                       return took;
+                     }});
+    sides.push_back({"nonblocking", 2, [&](std::int64_t times) {
+                       const double begin = seconds();
+                       for (std::int64_t i = 0; i < times; ++i)
+                         there_and_back_nonblocking(job, queued.comm(), out.data(), in.data(), bytes);
                        queue.wait();
                        const double took = seconds() - begin;
                        check();

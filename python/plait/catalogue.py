@@ -488,6 +488,17 @@ ALL = (
         sides=4,
     ),
     Benchmark(
+        "queue",
+        "operations on a queue of the host's, between two processes: messages put there, against streams and the queue's own hand-over",
+        "queues",
+        SIZES,
+        QUICK_SIZES,
+        lambda cores, quick: [Shape(2, 1, hosts) for hosts in ((1,) if quick else (1, 2))],
+        processes=(2, 2),
+        sides=7,
+        extra=lambda shape: [],
+    ),
+    Benchmark(
         "orthogonal",
         "masteronly against pure MPI between nodes, by message size",
         "nodes",

@@ -15,6 +15,8 @@ namespace {
 
 /// How often a thread looks for the next item before it sleeps, where there is a core for it.
 constexpr int kSpins = 2000;
+/// Steps that the thread looks after itself.
+constexpr std::size_t kBegun = 32;
 
 /// The queue whose function this thread runs.
 thread_local const HostQueue* running_here = nullptr;
@@ -154,6 +156,7 @@ void HostQueue::run_thread() noexcept {
     }
     for (int spins = progress::oversubscribed() ? kSpins : 0; spins < kSpins && !is_filled(); ++spins) relax();
     if (is_filled()) continue;
+    leave_to_engine();
     {
       const std::lock_guard guard(lock_);
       if (items_.empty() && closed_) return;
@@ -179,10 +182,11 @@ void HostQueue::ask_executor() {
 }
 
 void HostQueue::run_executor() noexcept {
-  Item item;
-  while (take(item)) {
-    if (!run(item)) return;
-    item = {};
+  for (;;) {
+    // Before `take` says that nothing runs the queue: then another thread may.
+    if (!is_filled()) leave_to_engine();
+    Item item;
+    if (!take(item) || !run(item)) return;
   }
 }
 
@@ -192,6 +196,7 @@ bool HostQueue::run(Item& item) noexcept {
   switch (item.kind) {
     case Item::Kind::function:
       if (skipping_) return true;
+      leave_to_engine();
       running_here = this;
       if (item.function(item.argument) != 0) fail(MPI_ERR_OTHER);
       running_here = nullptr;
@@ -225,21 +230,53 @@ bool HostQueue::run(StepPointer step) noexcept {
     engine::wait_here(*step);
     return over();
   }
-  const bool resume = step->holds_up();
   try {
-    engine::start();
-    engine::watch(step, [self = shared_from_this(), resume](StepPointer ended) {
-      self->settle(std::move(ended));
-      if (resume) self->ask_executor();
-    });
-    return !resume;
+    if (step->holds_up()) {
+      leave_to_engine();
+      watch(step, true);
+      return false;
+    }
+    // Most often the next item is the wait for it.
+    begun_.push_back(step);
+    if (begun_.size() > kBegun) settle_begun();
+    return true;
   } catch (const std::exception&) {  // no memory, or no thread: then here
     engine::wait_here(*step);
     return over();
   }
 }
 
+void HostQueue::watch(StepPointer step, bool resume) {
+  engine::start();
+  engine::watch(std::move(step), [self = shared_from_this(), resume](StepPointer ended) {
+    self->settle(std::move(ended));
+    if (resume) self->ask_executor();
+  });
+}
+
+void HostQueue::settle_begun() noexcept {
+  for (StepPointer& step : begun_) {
+    if (step->advance()) settle(std::move(step));
+  }
+  std::erase(begun_, nullptr);
+}
+
+void HostQueue::leave_to_engine() noexcept {
+  if (begun_.empty()) return;
+  settle_begun();
+  for (StepPointer& step : begun_) {
+    try {
+      watch(step, false);
+    } catch (const std::exception&) {
+      engine::wait_here(*step);
+      settle(std::move(step));
+    }
+  }
+  begun_.clear();
+}
+
 bool HostQueue::wait_for_occurrence(Occurrence& occurrence) noexcept {
+  leave_to_engine();
   try {
     if (executor_ && occurrence.call([self = shared_from_this()] { self->ask_executor(); })) return false;
   } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): waited for here

@@ -75,6 +75,11 @@ class HostQueue final : public Queue, public std::enable_shared_from_this<HostQu
   [[nodiscard]] bool run(StepPointer step) noexcept;
   [[nodiscard]] bool wait_for_occurrence(Occurrence& occurrence) noexcept;
   void settle(StepPointer step) noexcept;
+  /// Settles those of `begun_` that are over.
+  void settle_begun() noexcept;
+  /// What runs the queue will be elsewhere: the engine looks after those of `begun_`.
+  void leave_to_engine() noexcept;
+  void watch(StepPointer step, bool resume);
   void fail(int error) noexcept;
 
   plait_queue_executor* executor_ = nullptr;
@@ -87,7 +92,8 @@ class HostQueue final : public Queue, public std::enable_shared_from_this<HostQu
   bool closed_ = false;
   std::atomic<std::size_t> waiting_{0};  ///< items
   // Of whoever runs the queue.
-  bool skipping_ = false;  ///< something has failed, and the program does not know yet
+  std::vector<StepPointer> begun_;  ///< that do not hold up the queue, and that nobody else looks after
+  bool skipping_ = false;           ///< something has failed, and the program does not know yet
   std::atomic<int> error_{MPI_SUCCESS};
 };
 

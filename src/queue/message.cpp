@@ -36,9 +36,7 @@ class MessageStep final : public Step {
   }
   ~MessageStep() override { request_->kind->free(*request_); }
 
-  [[nodiscard]] progress::Waiter* waiter() const noexcept override {
-    return phase_ == Phase::travelling ? &p2p::as_operation_of(*request_).endpoint->waiter() : nullptr;
-  }
+  [[nodiscard]] progress::Waiter* waiter() const noexcept override { return &inner_->locals[0].endpoint->waiter(); }
   [[nodiscard]] std::string waits_for() const override {
     std::string text;
     request_->kind->describe(*request_, text);

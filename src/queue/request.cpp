@@ -28,7 +28,7 @@ progress::Waiter& at_engine() noexcept {
 }
 
 constexpr RequestKind kQueued{
-    .progress = [](Request&, Round&) { return false; },  // the queue's thread and the engine do it
+    .progress = [](Request& r, Round&) { return own(r).step->advance(); },  // once the queue has come to it
     .done = [](const Request& r) { return own(r).step->over(); },
     .retire =
         [](Request& r, void* status) {

@@ -26,17 +26,26 @@ int error_of(Body body) noexcept {
 }  // namespace
 
 void Step::begin() noexcept {
-  // relaxed: of a step that begins again, this thread has seen the end.
+  // relaxed: of a step that begins again, as those of graphs do, this thread has seen the end, and no other one asks meanwhile.
+  begun_.store(false, std::memory_order_relaxed);
   over_.store(false, std::memory_order_relaxed);
   if (const int error = error_of([&] { do_begin(); }); error != MPI_SUCCESS) end(error);
+  // release: what do_begin has written, for whoever makes the first round.
+  begun_.store(true, std::memory_order_release);
 }
 
 bool Step::advance() noexcept {
-  if (over_.load(std::memory_order_relaxed)) return true;
-  bool is_over = false;
-  const int error = error_of([&] { is_over = do_advance(); });
-  if (is_over || error != MPI_SUCCESS) end(error);
-  return is_over || error != MPI_SUCCESS;
+  if (over()) return true;
+  // acquire: with the release below, what the round before has written; with that in begin(), what it has.
+  if (!begun_.load(std::memory_order_acquire) || busy_.exchange(true, std::memory_order_acquire)) return false;
+  bool is_over = over_.load(std::memory_order_relaxed);
+  if (!is_over) {
+    const int error = error_of([&] { is_over = do_advance(); });
+    is_over |= error != MPI_SUCCESS;
+    if (is_over) end(error);
+  }
+  busy_.store(false, std::memory_order_release);
+  return is_over;
 }
 
 void Step::end(int error) noexcept {
@@ -53,7 +62,7 @@ bool Awaited::over() const noexcept { return step ? step->over() : request->kind
 
 bool Awaited::advance() noexcept {
   if (over()) return true;
-  if (step) return false;  // the engine makes its rounds
+  if (step) return step->advance();
   Round round;
   request->kind->progress(*request, round);
   return over();

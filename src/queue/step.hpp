@@ -31,7 +31,7 @@ class Step {
 
   /// Begins it, as far as it can go. By the thread that runs the queue. A step of a graph begins again and again.
   void begin() noexcept;
-  /// One round; true once it is over. By one thread at a time.
+  /// One round, or none where another thread is at it; true once it is over. Any thread, once it has begun.
   [[nodiscard]] bool advance() noexcept;
   /// It does not begin: what is before it has failed.
   void give_up(int error) noexcept { end(error); }
@@ -65,6 +65,8 @@ class Step {
   bool answers_ = false;
   int error_ = MPI_SUCCESS;
   std::atomic<bool> over_{false};
+  std::atomic<bool> begun_{false};
+  std::atomic<bool> busy_{false};  ///< a thread makes a round
 };
 
 using StepPointer = std::shared_ptr<Step>;

@@ -38,6 +38,7 @@ SIDES = {
     "none": {"mpi-single", "mpi-per-thread", "plait-single", "plait-per-thread"},
     "polling": {"asleep", "mpi", "carried"},
     "gaspi": {"gaspi", "mpi", "plait", "hand-over", "memcpy"},
+    "queue": {"enqueued", "nonblocking", "each", "plait", "queue", "cpu", "time"},
     "passive": {"alone", "progress-thread"},
     "orthogonal": {"masteronly", "pure-mpi"},
     "saturation": {"multiple", "streams"},

@@ -22,6 +22,12 @@ LATENCIES = {
         " mpi: the MPI alone; plait-ordinary: the same carried, with PLAIT_COMMUNICATORS=all.",
     ),
     "gaspi": (" of GASPI", " gaspi: a notified write until it is seen; mpi: a message of the MPI alone."),
+    "queue": (
+        " on queues",
+        " enqueued: put on the queues, many ahead; nonblocking: by isend, irecv and wait; each: the host waits for its queue after every"
+        " message; plait: on a stream, no queue;"
+        " queue: an empty function put there, and the wait for it.",
+    ),
 }
 HALOS = {
     "lbm-halo": ("", "by model and processes × threads. One process has only its threads to exchange with."),
