@@ -138,6 +138,8 @@ class Engine {
     take_incoming();
     for (Watched& w : active_) end(w);
     active_.clear();
+    const std::lock_guard guard(looking_);
+    for (Polled* const p : polled_) p->stop();
   }
 
   bool round() noexcept {

@@ -20,6 +20,8 @@ class Polled {
   [[nodiscard]] virtual bool awaited() const noexcept = 0;
   /// One look; true if something has come.
   virtual bool look() noexcept = 0;
+  /// The engine ends: nobody looks any more.
+  virtual void stop() noexcept {}
 
  protected:
   ~Polled() = default;

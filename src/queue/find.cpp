@@ -1,4 +1,6 @@
 // Which queue a value means that MPIX_Stream_create is given.
+#include "queue/find.hpp"
+
 #include <array>
 #include <bit>
 #include <cstdio>
@@ -7,15 +9,11 @@
 
 #include "base/error.hpp"
 #include "queue/handles.hpp"
+#include "queue/opencl.hpp"
 #include "queue/queue.hpp"
 
 namespace plait::queue {
 namespace {
-
-[[noreturn]] void refuse(const std::string& why) {
-  std::fprintf(stderr, "plait: MPIX_Stream_create: %s\n", why.c_str());
-  throw MPIError{MPI_ERR_INFO_VALUE, false};
-}
 
 int digit(char c) noexcept {
   if (c >= '0' && c <= '9') return c - '0';
@@ -51,8 +49,14 @@ QueuePointer host_queue(std::string_view type, std::string_view value) {
 
 }  // namespace
 
+void refuse(const std::string& why) {
+  std::fprintf(stderr, "plait: MPIX_Stream_create: %s\n", why.c_str());
+  throw MPIError{MPI_ERR_INFO_VALUE, false};
+}
+
 QueuePointer find_queue(std::string_view type, std::string_view value) {
   if (type == "plait_queue") return host_queue(type, value);
+  if (type == "cl_command_queue") return opencl::find_queue(handle_in<opencl::QueueHandle>(type, value));
   refuse("the info's \"type\" is \"" + std::string(type) + "\"; plait knows cudaStream_t, hipStream_t, cl_command_queue and plait_queue");
 }
 

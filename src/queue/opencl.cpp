@@ -1,0 +1,249 @@
+#include "queue/opencl.hpp"
+
+#include <mpi.h>
+
+#include <new>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "queue/engine.hpp"
+#include "queue/find.hpp"
+
+namespace plait::queue::opencl {
+namespace {
+
+/// All that there are. OpenCL's callbacks wake the engine, but PoCL 3.1 calls none where a command has failed: so the engine looks, too.
+class Queues final : public engine::Polled {
+ public:
+  static Queues& get() {
+    static auto& all = *new Queues;  // never destroyed: the engine's thread may outlive static objects
+    return all;
+  }
+
+  /// One for each handle: requests are of the queue on which they were made, by whichever stream.
+  std::shared_ptr<OpenClQueue> find(QueueHandle handle, ContextHandle context, DeviceHandle device) {
+    const std::lock_guard guard(lock_);
+    std::weak_ptr<OpenClQueue>& known = queues_[handle];
+    if (auto its = known.lock()) return its;
+    if (!looked_at_) engine::add(*this);
+    looked_at_ = true;
+    engine::start();
+    auto made = std::make_shared<OpenClQueue>(handle, context, device);
+    known = made;
+    return made;
+  }
+  void forget() noexcept {
+    const std::lock_guard guard(lock_);
+    std::erase_if(queues_, [](const auto& entry) { return entry.second.expired(); });
+  }
+
+  /// A step more, that a queue has not come to; or less.
+  void count(int more) noexcept { waiting_.fetch_add(more, std::memory_order_acq_rel); }
+
+  [[nodiscard]] bool awaited() const noexcept override { return waiting_.load(std::memory_order_acquire) > 0; }
+  bool look() noexcept override {
+    bool moved = false;
+    for_each([&](OpenClQueue& queue) { moved |= queue.look(); });
+    return moved;
+  }
+  void stop() noexcept override {
+    for_each([](OpenClQueue& queue) { queue.give_up(); });
+  }
+
+ private:
+  /// Those with steps that they have not come to. Held meanwhile, and without the lock: what is run may let go of one.
+  template <class Body>
+  void for_each(Body body) noexcept {
+    {
+      const std::lock_guard guard(lock_);
+      for (const auto& [handle, weak] : queues_) {
+        auto queue = weak.lock();
+        if (queue && queue->awaited()) living_.push_back(std::move(queue));
+      }
+    }
+    for (const auto& queue : living_) body(*queue);
+    living_.clear();
+  }
+
+  std::mutex lock_;
+  std::unordered_map<QueueHandle, std::weak_ptr<OpenClQueue>> queues_;
+  bool looked_at_ = false;
+  std::atomic<int> waiting_{0};
+  std::vector<std::shared_ptr<OpenClQueue>> living_;  ///< the engine's thread's
+};
+
+void check_call(Status status) { require(status == kSuccess, MPI_ERR_OTHER); }
+
+void wake_engine(EventHandle, Status, void*) { engine::wake(); }
+
+Status status_of(EventHandle event) noexcept {
+  Status status = kNotDone;
+  return ask(api().clGetEventInfo, event, kExecutionStatus, status) ? status : kFailed;
+}
+
+/// What waits for an event of plait's goes on.
+void finish(EventHandle event, Status status) noexcept {
+  api().clSetUserEventStatus(event, status);
+  api().clReleaseEvent(event);
+}
+
+}  // namespace
+
+OpenClQueue::OpenClQueue(QueueHandle queue, ContextHandle context, DeviceHandle device)
+    : queue_(queue), context_(context), device_(context, device) {
+  check_call(api().clRetainCommandQueue(queue));
+}
+
+OpenClQueue::~OpenClQueue() {
+  Queues::get().forget();
+  api().clReleaseCommandQueue(queue_);
+}
+
+void OpenClQueue::put(StepPointer step) {
+  const std::lock_guard order(order_);
+  Item item{.step = std::move(step)};
+  check_call(api().clEnqueueMarkerWithWaitList(queue_, 0, nullptr, &item.reached));
+  // Where OpenCL calls nobody, the engine is later.
+  static_cast<void>(api().clSetEventCallback(item.reached, kComplete, wake_engine, nullptr));
+  try {
+    if (item.step->holds_up()) hold_up(item);
+    insert(item);
+  } catch (...) {
+    if (item.over) finish(item.over, kComplete);
+    api().clReleaseEvent(item.reached);
+    throw;
+  }
+  // Or nothing ever runs.
+  api().clFlush(queue_);
+  engine::wake();
+}
+
+void OpenClQueue::hold_up(Item& item) {
+  Status status = kSuccess;
+  item.over = api().clCreateUserEvent(context_, &status);
+  check_call(status);
+  check_call(api().clEnqueueBarrierWithWaitList(queue_, 1, &item.over, nullptr));
+}
+
+void OpenClQueue::insert(const Item& item) {
+  const std::lock_guard guard(lock_);
+  items_.push_back(item);
+  items_.back().told = told_;
+  // release: for those that look for it without the lock.
+  waiting_.store(items_.size(), std::memory_order_release);
+  count();
+  Queues::get().count(1);
+}
+
+int OpenClQueue::take_error() {
+  if (awaited()) {
+    // The program may know already what the engine has not seen.
+    const std::lock_guard guard(lock_);
+    for (const Item& item : items_) {
+      if (status_of(item.reached) < kComplete) note_failure(item.told);
+    }
+  }
+  // relaxed: a load first, as there is none nearly always; who takes it needs nothing else of who set it.
+  if (error_.load(std::memory_order_relaxed) == MPI_SUCCESS) return MPI_SUCCESS;
+  const std::lock_guard guard(lock_);
+  ++told_;
+  return error_.exchange(MPI_SUCCESS, std::memory_order_relaxed);
+}
+
+void OpenClQueue::note_failure(int told) noexcept {
+  if (told <= failed_) return;
+  failed_ = told;
+  error_.store(MPI_ERR_OTHER, std::memory_order_relaxed);
+}
+
+bool OpenClQueue::take(Item& item, Status& status) {
+  const std::lock_guard guard(lock_);
+  if (items_.empty()) return false;
+  status = status_of(items_.front().reached);
+  if (status > kComplete) return false;
+  item = std::move(items_.front());
+  items_.pop_front();
+  waiting_.store(items_.size(), std::memory_order_relaxed);
+  if (status < kComplete) note_failure(item.told);
+  if (item.told <= failed_ && status == kComplete) status = kFailed;
+  return true;
+}
+
+bool OpenClQueue::look() noexcept {
+  bool moved = false;
+  Item item;
+  for (Status status = kComplete; take(item, status); moved = true) {
+    Queues::get().count(-1);
+    // Only a wait, which is over at once, makes visible here what ran before.
+    if (status == kComplete) api().clWaitForEvents(1, &item.reached);
+    api().clReleaseEvent(item.reached);
+    if (status == kComplete) {
+      run(item);
+    } else {
+      item.step->give_up(MPI_ERR_OTHER);
+      end(item, status);
+    }
+  }
+  return moved;
+}
+
+void OpenClQueue::run(const Item& item) noexcept {
+  Step& step = *item.step;
+  step.begin();
+  if (!step.advance()) {
+    try {
+      engine::watch(item.step, [self = shared_from_this(), item] { self->end(item, kComplete); });
+      return;
+    } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): waited for here
+    }
+    engine::wait_here(step);
+  }
+  end(item, kComplete);
+}
+
+void OpenClQueue::end(const Item& item, Status status) noexcept {
+  const Step& step = *item.step;
+  if (status == kComplete && step.error() != MPI_SUCCESS && !step.answers_for_itself()) {
+    error_.store(step.error(), std::memory_order_relaxed);
+  }
+  if (item.over) finish(item.over, status);
+  uncount();
+}
+
+void OpenClQueue::give_up() noexcept {
+  for (;;) {
+    Item item;
+    {
+      const std::lock_guard guard(lock_);
+      if (items_.empty()) return;
+      item = std::move(items_.front());
+      items_.pop_front();
+      waiting_.store(items_.size(), std::memory_order_relaxed);
+    }
+    Queues::get().count(-1);
+    api().clReleaseEvent(item.reached);
+    item.step->give_up(MPI_ERR_OTHER);
+    end(item, kFailed);
+  }
+}
+
+QueuePointer find_queue(QueueHandle queue) {
+  std::string why;
+  if (!load(why)) refuse(why);
+  ContextHandle context = nullptr;
+  DeviceHandle device = nullptr;
+  if (!is_object(queue) || !ask(api().clGetCommandQueueInfo, queue, kQueueContext, context) ||
+      !ask(api().clGetCommandQueueInfo, queue, kQueueDevice, device) || !is_object(device) || !is_context_of(context, device)) {
+    refuse("the info's \"value\" is no cl_command_queue, or one that is released");
+  }
+  try {
+    return Queues::get().find(queue, context, device);
+  } catch (const MPIError&) {
+    refuse("OpenCL gives plait no command queue of its own in the context of the info's \"value\"");
+  }
+}
+
+}  // namespace plait::queue::opencl
