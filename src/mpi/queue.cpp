@@ -16,6 +16,7 @@
 #include "partitioned/request.hpp"
 #include "plait/mpix.h"
 #include "queue/request.hpp"
+#include "queue/staged.hpp"
 #include "transport/packets.hpp"
 
 namespace plait::mpi {
@@ -121,7 +122,8 @@ void put_wait(int count, MPI_Request* requests, MPI_Status* status, MPI_Status* 
 template <class Make>
 class CollectiveStep final : public queue::Step {
  public:
-  CollectiveStep(queue::Communicator& c, Make make, const char* call) : Step(true, call), inner_(c.inner), make_(std::move(make)) {}
+  CollectiveStep(queue::Communicator& c, queue::Staged staged, Make make, const char* call)
+      : Step(true, call), inner_(c.inner), staged_(std::move(staged)), make_(std::move(make)) {}
   [[nodiscard]] progress::Waiter* waiter() const noexcept override { return &inner_->endpoint().waiter(); }
   [[nodiscard]] std::uint64_t communicator() const noexcept override { return p2p::to_bits(inner_->handle); }
   [[nodiscard]] std::string waits_for() const override {
@@ -131,37 +133,49 @@ class CollectiveStep final : public queue::Step {
 
  private:
   void do_begin() override {
-    call_.emplace(*inner_, true);
-    call_->begin(make_(*call_));
-    transport::flush_network();
+    phase_ = Phase::copying_in;
+    staged_.to_host();
   }
   bool do_advance() override {
-    if (!call_->complete()) {
-      Round round;
-      p2p::progress(inner_->endpoint(), round);
+    if (phase_ == Phase::copying_in) {
+      if (!staged_.is_over()) return false;
+      call_.emplace(*inner_, true);
+      call_->begin(make_(*call_));
+      phase_ = Phase::travelling;
+      transport::flush_network();
     }
-    if (!call_->complete()) return false;
-    const int error = call_->error();
-    call_.reset();
-    require(error == MPI_SUCCESS, error);
-    return true;
+    if (phase_ == Phase::travelling) {
+      if (!call_->complete()) {
+        Round round;
+        p2p::progress(inner_->endpoint(), round);
+      }
+      if (!call_->complete()) return false;
+      const int error = call_->error();
+      call_.reset();
+      require(error == MPI_SUCCESS, error);
+      phase_ = Phase::copying_out;
+      staged_.to_device();
+    }
+    return staged_.is_over();
   }
 
+  enum class Phase : std::uint8_t { copying_in, travelling, copying_out };
+
   std::shared_ptr<collective::Rank> inner_;
+  Phase phase_ = Phase::copying_in;
+  queue::Staged staged_;
   Make make_;
   std::optional<Collective> call_;
 };
 
-collective::Rank& with_collectives(MPI_Comm comm) {
-  queue::Communicator& c = with_queue(comm);
-  require(c.everywhere, MPI_ERR_COMM);
-  return *c.inner;
-}
-
+/// `make(rank, staged)` gives what makes the algorithm of the call.
 template <class Make>
 void put_collective(MPI_Comm comm, Make make, const char* call) {
   queue::Communicator& c = with_queue(comm);
-  put(c, std::make_shared<CollectiveStep<Make>>(c, std::move(make), call));
+  require(c.everywhere, MPI_ERR_COMM);
+  queue::Staged staged(c.queue);
+  auto algorithm = make(static_cast<collective::Rank&>(*c.inner), staged);
+  put(c, std::make_shared<CollectiveStep<decltype(algorithm)>>(c, std::move(staged), std::move(algorithm), call));
 }
 
 }  // namespace
@@ -202,11 +216,11 @@ using plait::mpi::on;
 using plait::mpi::put;
 using plait::mpi::put_collective;
 using plait::mpi::put_with_request;
-using plait::mpi::with_collectives;
 using plait::mpi::with_queue;
 using plait::p2p::kAnyStream;
 using plait::queue::make_receive;
 using plait::queue::make_send;
+using plait::queue::Staged;
 namespace makers = plait::mpi::makers;
 
 extern "C" int MPIX_Info_set_hex(MPI_Info info, const char* key, const void* value, int value_size) {
@@ -283,23 +297,56 @@ extern "C" int MPIX_Waitall_enqueue(int count, MPI_Request array_of_requests[], 
 
 // ---- collective calls
 
-#define PLAIT_ALLREDUCE_ENQUEUE(NAME, COUNT)                                                                                           \
-  extern "C" int NAME(const void* sendbuf, void* recvbuf, COUNT count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {              \
-    return on(comm,                                                                                                                    \
-              [&] { put_collective(comm, makers::Allreduce(with_collectives(comm), sendbuf, recvbuf, count, datatype, op), #NAME); }); \
+namespace plait::mpi {
+namespace {
+
+using Use = queue::Staged::Use;
+
+int put_allreduce(const void* from, void* to, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, const char* call) {
+  const auto make = [&](collective::Rank& rank, queue::Staged& staged) {
+    const bool in_place = from == MPI_IN_PLACE;
+    const void* const its_from = staged.computed(from, count, type, Use::read);
+    return makers::Allreduce(rank, its_from, staged.computed(to, count, type, in_place ? Use::both : Use::written), count, type, op);
+  };
+  return on(comm, [&] { put_collective(comm, make, call); }, call);
+}
+
+int put_bcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm, const char* call) {
+  const auto make = [&](collective::Rank& rank, queue::Staged& staged) {
+    const auto its = staged.moved(buffer, count, type, rank.rank == root ? Use::read : Use::written);
+    return makers::Bcast(rank, its.at, its.count, its.type, root);
+  };
+  return on(comm, [&] { put_collective(comm, make, call); }, call);
+}
+
+int put_alltoall(const void* from, MPI_Count sends, MPI_Datatype send_type, void* to, MPI_Count receives, MPI_Datatype receive_type,
+                 MPI_Comm comm, const char* call) {
+  const auto make = [&](collective::Rank& rank, queue::Staged& staged) {
+    const bool in_place = from == MPI_IN_PLACE;
+    const auto its_from = staged.moved(rank.size, from, sends, send_type, Use::read);
+    const auto its_to = staged.moved(rank.size, to, receives, receive_type, in_place ? Use::both : Use::written);
+    return makers::Alltoall(rank, its_from.at, its_from.count, its_from.type, its_to.at, its_to.count, its_to.type);
+  };
+  return on(comm, [&] { put_collective(comm, make, call); }, call);
+}
+
+}  // namespace
+}  // namespace plait::mpi
+
+#define PLAIT_ALLREDUCE_ENQUEUE(NAME, COUNT)                                                                              \
+  extern "C" int NAME(const void* sendbuf, void* recvbuf, COUNT count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) { \
+    return plait::mpi::put_allreduce(sendbuf, recvbuf, count, datatype, op, comm, #NAME);                                 \
   }
 
-#define PLAIT_BCAST_ENQUEUE(NAME, COUNT)                                                                                         \
-  extern "C" int NAME(void* buffer, COUNT count, MPI_Datatype datatype, int root, MPI_Comm comm) {                               \
-    return on(comm, [&] { put_collective(comm, makers::Bcast(with_collectives(comm), buffer, count, datatype, root), #NAME); }); \
+#define PLAIT_BCAST_ENQUEUE(NAME, COUNT)                                                           \
+  extern "C" int NAME(void* buffer, COUNT count, MPI_Datatype datatype, int root, MPI_Comm comm) { \
+    return plait::mpi::put_bcast(buffer, count, datatype, root, comm, #NAME);                      \
   }
 
 #define PLAIT_ALLTOALL_ENQUEUE(NAME, COUNT)                                                                                               \
   extern "C" int NAME(const void* sendbuf, COUNT sendcount, MPI_Datatype sendtype, void* recvbuf, COUNT recvcount, MPI_Datatype recvtype, \
                       MPI_Comm comm) {                                                                                                    \
-    return on(comm, [&] {                                                                                                                 \
-      put_collective(comm, makers::Alltoall(with_collectives(comm), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype), #NAME);  \
-    });                                                                                                                                   \
+    return plait::mpi::put_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, #NAME);                             \
   }
 
 PLAIT_ALLREDUCE_ENQUEUE(MPIX_Allreduce_enqueue, int)
@@ -310,7 +357,7 @@ PLAIT_ALLTOALL_ENQUEUE(MPIX_Alltoall_enqueue, int)
 PLAIT_ALLTOALL_ENQUEUE(MPIX_Alltoall_enqueue_c, MPI_Count)
 
 extern "C" int MPIX_Barrier_enqueue(MPI_Comm comm) {
-  return on(comm, [&] { put_collective(comm, makers::Barrier(with_collectives(comm)), "MPIX_Barrier_enqueue"); });
+  return on(comm, [&] { put_collective(comm, [](auto& rank, Staged&) { return makers::Barrier(rank); }, "MPIX_Barrier_enqueue"); });
 }
 
 // ---- partitioned messages, which MPI_Psend_init and MPI_Precv_init have made on a communicator of the queue

@@ -1,0 +1,51 @@
+#include "queue/staged.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "p2p/types.hpp"
+
+namespace plait::queue {
+
+Staging* Staged::stage(const void* at, MPI_Count count, MPI_Datatype type, Use use) {
+  Device* const device = queue_->device();
+  const Place place = device && at && at != MPI_IN_PLACE && count > 0 ? device->place(at) : Place::host;
+  require(place != Place::elsewhere, MPI_ERR_BUFFER);
+  if (place == Place::host) return nullptr;
+  parts_.push_back({std::make_unique<Staging>(*device, p2p::memory_of(at, count, type)), use});
+  return parts_.back().staging.get();
+}
+
+Staged::Buffer Staged::moved(const void* at, MPI_Count count, MPI_Datatype type, Use use) { return moved(1, at, count, type, use); }
+
+Staged::Buffer Staged::moved(int blocks, const void* at, MPI_Count count, MPI_Datatype type, Use use) {
+  const Staging* const staging = stage(at, blocks * count, type, use);
+  if (!staging) return {const_cast<void*>(at), count, type};  // NOLINT(cppcoreguidelines-pro-type-const-cast): it was given so
+  return {staging->host(), static_cast<MPI_Count>(staging->bytes()) / blocks, MPI_BYTE};
+}
+
+void* Staged::computed(const void* at, MPI_Count count, MPI_Datatype type, Use use) {
+  const Staging* const staging = stage(at, count, type, use);
+  if (!staging) return const_cast<void*>(at);  // NOLINT(cppcoreguidelines-pro-type-const-cast): it was given so
+  const lane::Memory memory = p2p::memory_of(at, count, type);
+  require(!memory.layout, MPI_ERR_TYPE);
+  return staging->host() - (memory.at - static_cast<const std::byte*>(at));
+}
+
+void Staged::to_host() {
+  for (const Part& part : parts_) {
+    if (part.use != Use::written) part.staging->to_host();
+  }
+}
+
+void Staged::to_device() {
+  for (const Part& part : parts_) {
+    if (part.use != Use::read) part.staging->to_device(part.staging->bytes());
+  }
+}
+
+bool Staged::is_over() {
+  return std::ranges::all_of(parts_, [](const Part& part) { return part.staging->is_over(); });
+}
+
+}  // namespace plait::queue
