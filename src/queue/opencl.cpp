@@ -84,10 +84,11 @@ Status status_of(EventHandle event) noexcept {
   return ask(api().clGetEventInfo, event, kExecutionStatus, status) ? status : kFailed;
 }
 
-/// What waits for an event of plait's goes on.
-void finish(EventHandle event, Status status) noexcept {
+/// What waits for an event of plait's goes on. Its barrier is held until then: PoCL 3.1 still tells one that has failed before.
+void finish(EventHandle event, EventHandle barrier, Status status) noexcept {
   api().clSetUserEventStatus(event, status);
   api().clReleaseEvent(event);
+  if (barrier) api().clReleaseEvent(barrier);
 }
 
 }  // namespace
@@ -112,7 +113,7 @@ void OpenClQueue::put(StepPointer step) {
     if (item.step->holds_up()) hold_up(item);
     insert(item);
   } catch (...) {
-    if (item.over) finish(item.over, kComplete);
+    if (item.over) finish(item.over, item.barrier, kComplete);
     api().clReleaseEvent(item.reached);
     throw;
   }
@@ -125,7 +126,7 @@ void OpenClQueue::hold_up(Item& item) {
   Status status = kSuccess;
   item.over = api().clCreateUserEvent(context_, &status);
   check_call(status);
-  check_call(api().clEnqueueBarrierWithWaitList(queue_, 1, &item.over, nullptr));
+  check_call(api().clEnqueueBarrierWithWaitList(queue_, 1, &item.over, &item.barrier));
 }
 
 void OpenClQueue::insert(const Item& item) {
@@ -209,7 +210,7 @@ void OpenClQueue::end(const Item& item, Status status) noexcept {
   if (status == kComplete && step.error() != MPI_SUCCESS && !step.answers_for_itself()) {
     error_.store(step.error(), std::memory_order_relaxed);
   }
-  if (item.over) finish(item.over, status);
+  if (item.over) finish(item.over, item.barrier, status);
   uncount();
 }
 

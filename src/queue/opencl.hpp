@@ -35,6 +35,7 @@ class OpenClQueue final : public Queue, public std::enable_shared_from_this<Open
     StepPointer step{};             // NOLINT(readability-redundant-member-init): gcc wants it
     EventHandle reached = nullptr;  ///< ends when the queue has come to it
     EventHandle over = nullptr;     ///< what the queue waits for; null: it does not
+    EventHandle barrier = nullptr;  ///< where it waits
     int told = 0;                   ///< how often the program had been told of a failure when it was put there
   };
 
