@@ -11,6 +11,7 @@
 #include "p2p/communicator.hpp"
 #include "p2p/envelope.hpp"
 #include "queue/queue.hpp"
+#include "queue/turns.hpp"
 
 namespace plait::queue {
 
@@ -22,7 +23,8 @@ struct Communicator final : p2p::Communicator {
 
   QueuePointer queue;
   std::shared_ptr<collective::Rank> inner;  ///< where the messages go; requests and graphs may hold it longer
-  bool everywhere = false;                  ///< all processes have brought a queue: then its collective calls can be put there
+  std::shared_ptr<Turns> sends = std::make_shared<Turns>();
+  bool everywhere = false;  ///< all processes have brought a queue: then its collective calls can be put there
 };
 
 /// Null where it has no queue here.

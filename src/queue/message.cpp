@@ -19,6 +19,7 @@ class MessageStep final : public Step {
  public:
   MessageStep(Communicator& c, const Message& m, bool is_send, bool holds_up, MPI_Status* status, const char* call)
       : Step(holds_up, call), inner_(c.inner), queue_(c.queue), is_send_(is_send), asked_(status) {
+    if (is_send && c.queue->device()) turns_ = c.sends;
     Device* const device = queue_->device();
     const Place place = device && m.buffer && m.count > 0 ? device->place(m.buffer) : Place::host;
     require(place != Place::elsewhere, MPI_ERR_BUFFER);
@@ -53,18 +54,23 @@ class MessageStep final : public Step {
  private:
   void do_begin() override {
     error_ = MPI_SUCCESS;
-    if (is_send_ && staging_) {
-      phase_ = Phase::copying_in;
-      staging_->to_host();
-    } else {
-      start();
-    }
+    phase_ = Phase::copying_in;
+    if (turns_) turn_ = turns_->take();
+    in_turn([&] {
+      if (is_send_ && staging_) {
+        staging_->to_host();
+      } else if (may_start()) {
+        start();
+      }
+    });
   }
 
   bool do_advance() override {
     if (phase_ == Phase::copying_in) {
-      if (!staging_->is_over()) return false;
-      start();
+      in_turn([&] {
+        if ((!is_send_ || !staging_ || staging_->is_over()) && may_start()) start();
+      });
+      if (phase_ == Phase::copying_in) return false;
     }
     if (phase_ == Phase::travelling) {
       if (!arrived()) return false;
@@ -86,6 +92,19 @@ class MessageStep final : public Step {
     return request_->kind->done(*request_);
   }
 
+  [[nodiscard]] bool may_start() const noexcept { return !turns_ || turns_->is_next(turn_); }
+  /// Lets the next one start where this one has, or has failed.
+  template <class Body>
+  void in_turn(Body body) {
+    try {
+      body();
+    } catch (...) {
+      if (turns_) turns_->pass(turn_);
+      throw;
+    }
+    if (turns_ && phase_ != Phase::copying_in) turns_->pass(turn_);
+  }
+
   void start() {
     require(inner_->locals[0].context, MPI_ERR_COMM);  // a graph's, of a communicator that was freed
     if (const int error = p2p::start_again(*request_); error != MPI_SUCCESS) throw MPIError{error, false};
@@ -96,7 +115,9 @@ class MessageStep final : public Step {
   enum class Phase : std::uint8_t { not_begun, copying_in, travelling, copying_out };
 
   std::shared_ptr<collective::Rank> inner_;
-  QueuePointer queue_;  // its device
+  QueuePointer queue_;            // its device
+  std::shared_ptr<Turns> turns_;  ///< null: it starts at once
+  Turns::Number turn_ = 0;
   bool is_send_;
   Phase phase_ = Phase::not_begun;
   int error_ = MPI_SUCCESS;
