@@ -124,6 +124,7 @@ class CollectiveStep final : public queue::Step {
  public:
   CollectiveStep(queue::Communicator& c, queue::Staged staged, Make make, const char* call)
       : Step(true, call), inner_(c.inner), staged_(std::move(staged)), make_(std::move(make)) {}
+  [[nodiscard]] bool any_thread() const noexcept override { return false; }
   [[nodiscard]] progress::Waiter* waiter() const noexcept override { return &inner_->endpoint().waiter(); }
   [[nodiscard]] std::uint64_t communicator() const noexcept override { return p2p::to_bits(inner_->handle); }
   [[nodiscard]] std::string waits_for() const override {

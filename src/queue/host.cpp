@@ -286,8 +286,8 @@ bool HostQueue::wait_for_occurrence(Occurrence& occurrence) noexcept {
 }
 
 void HostQueue::settle(StepPointer step) noexcept {
-  const int error = end(std::move(step));
-  if (error != MPI_SUCCESS && !skipping_) error_.store(error, std::memory_order_relaxed);
+  if (!skipping_ && error_to_tell(*step) != MPI_SUCCESS) error_.store(step->error(), std::memory_order_relaxed);
+  end(std::move(step));
 }
 
 void HostQueue::fail(int error) noexcept {

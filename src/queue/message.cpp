@@ -37,6 +37,7 @@ class MessageStep final : public Step {
   }
   ~MessageStep() override { request_->kind->free(*request_); }
 
+  [[nodiscard]] bool any_thread() const noexcept override { return !queue_->device(); }
   [[nodiscard]] progress::Waiter* waiter() const noexcept override { return &inner_->locals[0].endpoint->waiter(); }
   [[nodiscard]] std::string waits_for() const override {
     std::string text;

@@ -185,33 +185,32 @@ bool OpenClQueue::look() noexcept {
       run(item);
     } else {
       item.step->give_up(MPI_ERR_OTHER);
-      end(item, status);
+      settle(std::move(item.step), item.over, item.barrier, status);
     }
   }
   return moved;
 }
 
-void OpenClQueue::run(const Item& item) noexcept {
-  Step& step = *item.step;
-  step.begin();
-  if (!step.advance()) {
+void OpenClQueue::run(Item& item) noexcept {
+  item.step->begin();
+  if (!item.step->advance()) {
     try {
-      engine::watch(item.step, [self = shared_from_this(), item] { self->end(item, kComplete); });
+      engine::watch(item.step, [self = shared_from_this(), over = item.over, barrier = item.barrier](StepPointer step) {
+        self->settle(std::move(step), over, barrier, kComplete);
+      });
       return;
     } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): waited for here
     }
-    engine::wait_here(step);
+    engine::wait_here(*item.step);
   }
-  end(item, kComplete);
+  settle(std::move(item.step), item.over, item.barrier, kComplete);
 }
 
-void OpenClQueue::end(const Item& item, Status status) noexcept {
-  const Step& step = *item.step;
-  if (status == kComplete && step.error() != MPI_SUCCESS && !step.answers_for_itself()) {
-    error_.store(step.error(), std::memory_order_relaxed);
-  }
-  if (item.over) finish(item.over, item.barrier, status);
-  uncount();
+void OpenClQueue::settle(StepPointer step, EventHandle over, EventHandle barrier, Status status) noexcept {
+  // Before the queue goes on: a program that waits for it has to find the error then.
+  if (status == kComplete && error_to_tell(*step) != MPI_SUCCESS) error_.store(step->error(), std::memory_order_relaxed);
+  if (over) finish(over, barrier, status);
+  end(std::move(step));
 }
 
 void OpenClQueue::give_up() noexcept {
@@ -227,7 +226,7 @@ void OpenClQueue::give_up() noexcept {
     Queues::get().count(-1);
     api().clReleaseEvent(item.reached);
     item.step->give_up(MPI_ERR_OTHER);
-    end(item, kFailed);
+    settle(std::move(item.step), item.over, item.barrier, kFailed);
   }
 }
 

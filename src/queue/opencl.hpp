@@ -44,9 +44,9 @@ class OpenClQueue final : public Queue, public std::enable_shared_from_this<Open
   void insert(const Item& item);
   /// Takes the first one if the queue has come to it, with the status of what was before it.
   [[nodiscard]] bool take(Item& item, Status& status);
-  void run(const Item& item) noexcept;
+  void run(Item& item) noexcept;
   /// `status` is what the queue goes on with.
-  void end(const Item& item, Status status) noexcept;
+  void settle(StepPointer step, EventHandle over, EventHandle barrier, Status status) noexcept;
   /// With the lock.
   void note_failure(int told) noexcept;
 

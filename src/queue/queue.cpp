@@ -18,13 +18,11 @@ void Queue::uncount() noexcept {
   engine::ended().notify();
 }
 
-int Queue::end(StepPointer step) noexcept {
-  const int error = step->answers_for_itself() ? MPI_SUCCESS : step->error();
+void Queue::end(StepPointer step) noexcept {
   // relaxed: set before there is a queue.
-  if (error != MPI_SUCCESS) fatal.load(std::memory_order_relaxed)(step->communicator(), error, step->call());
+  if (error_to_tell(*step) != MPI_SUCCESS) fatal.load(std::memory_order_relaxed)(step->communicator(), step->error(), step->call());
   step.reset();
   uncount();
-  return error;
 }
 
 }  // namespace plait::queue

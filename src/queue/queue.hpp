@@ -40,10 +40,11 @@ class Queue {
   /// One more step; and one that could not be put there.
   void count() noexcept { outstanding_.fetch_add(1, std::memory_order_relaxed); }
   void uncount() noexcept;
-  /// Of a step that is over, by whoever has seen that: the error that the program is to be told, MPI_SUCCESS for none. Lets go of the step
-  /// before it is no longer outstanding: what it holds of its communicator is freed then. Does not return where the communicator's error
-  /// handler ends the job.
-  [[nodiscard]] int end(StepPointer step) noexcept;
+  /// Of a step that is over: the error that the program is to be told by the next call. MPI_SUCCESS for none.
+  [[nodiscard]] static int error_to_tell(const Step& step) noexcept { return step.answers_for_itself() ? MPI_SUCCESS : step.error(); }
+  /// A step is over, by whoever has seen that. Lets go of it before it is no longer outstanding: what it holds of its communicator is freed
+  /// then. Does not return where it has an error to tell and the communicator's error handler ends the job.
+  void end(StepPointer step) noexcept;
 
  private:
   std::atomic<int> outstanding_{0};

@@ -28,7 +28,7 @@ progress::Waiter& at_engine() noexcept {
 }
 
 constexpr RequestKind kQueued{
-    .progress = [](Request& r, Round&) { return own(r).step->advance(); },  // once the queue has come to it
+    .progress = [](Request& r, Round&) { return own(r).step->any_thread() && own(r).step->advance(); },
     .done = [](const Request& r) { return own(r).step->over(); },
     .retire =
         [](Request& r, void* status) {

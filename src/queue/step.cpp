@@ -62,7 +62,7 @@ bool Awaited::over() const noexcept { return step ? step->over() : request->kind
 
 bool Awaited::advance() noexcept {
   if (over()) return true;
-  if (step) return step->advance();
+  if (step) return step->any_thread() && step->advance();
   Round round;
   request->kind->progress(*request, round);
   return over();

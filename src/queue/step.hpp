@@ -31,7 +31,8 @@ class Step {
 
   /// Begins it, as far as it can go. By the thread that runs the queue. A step of a graph begins again and again.
   void begin() noexcept;
-  /// One round, or none where another thread is at it; true once it is over. Any thread, once it has begun.
+  /// One round, or none where another thread is at it; true once it is over. By the thread that looks after it; by any other one, once it
+  /// has begun, where `any_thread` says so.
   [[nodiscard]] bool advance() noexcept;
   /// It does not begin: what is before it has failed.
   void give_up(int error) noexcept { end(error); }
@@ -43,6 +44,8 @@ class Step {
   [[nodiscard]] bool answers_for_itself() const noexcept { return answers_; }
   void answer_for_itself() noexcept { answers_ = true; }
 
+  /// Steps that copy to and from a device, or take turns, are the engine's alone.
+  [[nodiscard]] virtual bool any_thread() const noexcept { return true; }
   /// Where a thread waits for it; null: nobody tells when there is something.
   [[nodiscard]] virtual progress::Waiter* waiter() const noexcept { return nullptr; }
   /// Whose error handler is told of its error.
