@@ -98,7 +98,7 @@ def test_nothing_is_cancelled_where_that_is_not_allowed(built):
     """1 x 2 and 2 x 2"""
     for processes in 1, 2:
         status, said, mistakes = launched(built("cancel"), processes, 2)
-        assert (status, said) == (0, "right\n"), said + mistakes
+        assert (status, said) == (0, "nothing is cancelled\nright\n"), said + mistakes
 
 
 def test_threads_of_a_process_are_on_cores_of_their_own(tmp_path):

@@ -249,7 +249,7 @@ def test_mistakes_get_one_clear_line(built, words, text):
         (["compare"], "missing argument 'deck'"),
         (["compare", "nowhere.toml"], "there is no deck nowhere.toml\n"),
         (["compare", "decks/dukt.toml"], "there is no deck decks/dukt.toml; did you mean decks/duct.toml?"),
-        (["compare", "decks/duct.toml", "--model", "reduce"], "there is no model 'reduce' (there are"),
+        (["compare", "decks/duct.toml", "--model", "reduce"], "plait-lbm has no model 'reduce' (it has"),
         (["compare", "decks/duct.toml", "--minutes", "-1"], "minutes must be more than 0"),
         (["report", "a", "b", "c"], "a report is of one folder or of two, not 3"),
     ],

@@ -14,7 +14,6 @@
 
 using namespace plait::cluster;
 using namespace plait::cluster::omp;
-using plait::fatal;
 
 namespace {
 

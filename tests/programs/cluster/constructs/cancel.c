@@ -231,10 +231,9 @@ static void ignored(void) {
 
 int main(void) {
   const int threads = omp_get_max_threads();
-  const char* const wanted = getenv("OMP_CANCELLATION");
-  CHECK(omp_get_cancellation() == (wanted && strcmp(wanted, "true") == 0));
   if (!omp_get_cancellation()) {
     ignored();
+    puts("nothing is cancelled");
     return end();
   }
   for (int at = 0; at < N; at += 57) CHECK(cancelled_loop(at) == at);
