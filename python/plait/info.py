@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
-from plait import launch, leftovers, machine
+from plait import launch, leftovers, machine, queues
 from plait.mpis import ROOT, Mpi, MpiError
 
 
@@ -31,6 +31,7 @@ def gather(mpi: Mpi) -> dict[str, Any]:
             "shared_windows": tried["shared_windows"],
             "simulated_nodes": launch.why_no_nodes(mpi) or "yes",
         },
+        "queues": queues.gather(),
     }
 
 
@@ -72,6 +73,8 @@ def table(facts: dict[str, Any]) -> Table:
     shown.add_row("memory", f"{host['memory_gib']} GiB in {host['numa_nodes']} NUMA node{'s'[: host['numa_nodes'] > 1]}")
     for name, answer in works.items():
         shown.add_row(name.replace("_", " ") if name != "process_vm_readv" else name, answer if answer == "yes" else f"no: {answer}")
+    for name, answer in facts["queues"].items():
+        shown.add_row(f"queues: {name}", answer)
     return shown
 
 
