@@ -29,6 +29,8 @@ constexpr int kPart = 32;
 constexpr std::chrono::nanoseconds kShortest = 20us;
 constexpr std::chrono::nanoseconds kLongest = 2ms;
 constexpr std::chrono::nanoseconds kUntilWoken = 10s;
+/// Where something wakes the engine nearly always.
+constexpr std::chrono::nanoseconds kNowAndThen = 20ms;
 
 struct Watched {
   StepPointer step;
@@ -71,7 +73,7 @@ class Engine {
     thread_.join();
   }
 
-  void watch(Watched watched) {
+  void watch(Watched& watched) {
     {
       const std::lock_guard guard(lock_);
       incoming_.push_back(std::move(watched));
@@ -177,7 +179,12 @@ class Engine {
 
   [[nodiscard]] bool any_awaited() const noexcept {
     const std::lock_guard guard(looking_);
-    return std::ranges::any_of(polled_, &Polled::awaited);
+    return std::ranges::any_of(polled_, [](const Polled* p) { return !p->wakes() && p->awaited(); });
+  }
+  /// How long it may sleep while nothing is awaited that has to be polled.
+  [[nodiscard]] std::chrono::nanoseconds until_woken() const noexcept {
+    const std::lock_guard guard(looking_);
+    return std::ranges::any_of(polled_, &Polled::wakes) ? kNowAndThen : kUntilWoken;
   }
 
   /// Until something moves.
@@ -212,7 +219,7 @@ class Engine {
         wake_.cancel(key);
         return;
       }
-      wake_.wait(key, awaited ? nap_after(Clock::now() - began) : kUntilWoken);
+      wake_.wait(key, awaited ? nap_after(Clock::now() - began) : until_woken());
       if (round()) return;
     }
   }
@@ -232,7 +239,15 @@ class Engine {
 
 void start() { Engine::get().start(); }
 void stop() noexcept { Engine::get().stop(); }
-void watch(StepPointer step, std::function<void(StepPointer)> then) { Engine::get().watch({std::move(step), std::move(then)}); }
+void watch(StepPointer&& step, std::function<void(StepPointer)> then) {
+  Watched watched{std::move(step), std::move(then)};
+  try {
+    Engine::get().watch(watched);
+  } catch (...) {
+    step = std::move(watched.step);
+    throw;
+  }
+}
 void add(Polled& polled) { Engine::get().add(polled); }
 void remove(Polled& polled) noexcept { Engine::get().remove(polled); }
 void wake() noexcept { Engine::get().wake(); }

@@ -9,7 +9,7 @@
 
 namespace plait::queue::engine {
 
-/// What has no way to wake the engine. By the engine's thread.
+/// What the engine looks at. By the engine's thread.
 class Polled {
  public:
   Polled() = default;
@@ -18,6 +18,8 @@ class Polled {
 
   /// Is there anything to look for?
   [[nodiscard]] virtual bool awaited() const noexcept = 0;
+  /// Is the engine nearly always woken when something has come? Then it looks only now and then by itself.
+  [[nodiscard]] virtual bool wakes() const noexcept { return false; }
   /// One look; true if something has come.
   virtual bool look() noexcept = 0;
   /// The engine ends: nobody looks any more.
@@ -33,8 +35,8 @@ void start();
 void stop() noexcept;
 
 /// Makes rounds of a step that has begun. `then` is called by the engine's thread when it is over, and is given the step. Any thread.
-/// Throws std::bad_alloc.
-void watch(StepPointer step, std::function<void(StepPointer)> then);
+/// Throws std::bad_alloc; then the step is left where it is.
+void watch(StepPointer&& step, std::function<void(StepPointer)> then);
 
 /// From now on, or no more: on return from `remove` it is not being looked at. Not by the engine's thread. Throws std::bad_alloc.
 void add(Polled& polled);

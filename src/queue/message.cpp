@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/error.hpp"
+#include "base/mpi_lock.hpp"
 #include "p2p/operation_request.hpp"
 #include "p2p/persistent.hpp"
 #include "p2p/status.hpp"
@@ -38,6 +39,8 @@ class MessageStep final : public Step {
   ~MessageStep() override { request_->kind->free(*request_); }
 
   [[nodiscard]] bool any_thread() const noexcept override { return !queue_->device(); }
+  // Where the MPI lets in one thread at a time, a message to another node waits for others.
+  [[nodiscard]] bool light() const noexcept override { return !staging_ && (!mpi_lock_needed() || !transport::network()); }
   [[nodiscard]] progress::Waiter* waiter() const noexcept override { return &inner_->locals[0].endpoint->waiter(); }
   [[nodiscard]] std::string waits_for() const override {
     std::string text;

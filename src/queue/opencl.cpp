@@ -2,8 +2,10 @@
 
 #include <mpi.h>
 
+#include <chrono>
 #include <new>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -15,35 +17,56 @@
 namespace plait::queue::opencl {
 namespace {
 
-/// All that there are. OpenCL's callbacks wake the engine, but PoCL 3.1 calls none where a command has failed: so the engine looks, too.
+/// How long a callback of OpenCL's makes rounds of a step that holds its queue up: about as long as it takes to wake another thread.
+constexpr std::chrono::microseconds kInCallback{50};
+/// Rounds between two looks at the clock.
+constexpr int kRounds = 20;
+
+/// All that there are. OpenCL's callbacks begin steps or wake the engine, but PoCL 3.1 calls none where a command has failed: so the engine
+/// looks now and then, too.
 class Queues final : public engine::Polled {
  public:
   static Queues& get() {
-    static auto& all = *new Queues;  // never destroyed: the engine's thread may outlive static objects
+    static auto& all = *new Queues;  // never destroyed: the engine's thread and OpenCL's may outlive static objects
     return all;
   }
 
   /// One for each handle: requests are of the queue on which they were made, by whichever stream.
   std::shared_ptr<OpenClQueue> find(QueueHandle handle, ContextHandle context, DeviceHandle device) {
-    const std::lock_guard guard(lock_);
-    std::weak_ptr<OpenClQueue>& known = queues_[handle];
-    if (auto its = known.lock()) return its;
+    const std::lock_guard making(making_);
+    if (auto its = known(handle)) return its;
     if (!looked_at_) engine::add(*this);
     looked_at_ = true;
     engine::start();
     auto made = std::make_shared<OpenClQueue>(handle, context, device);
-    known = made;
+    const std::lock_guard guard(lock_);
+    queues_[handle] = {made, made.get()};
     return made;
   }
-  void forget() noexcept {
+  void forget(const OpenClQueue& queue) noexcept {
     const std::lock_guard guard(lock_);
-    std::erase_if(queues_, [](const auto& entry) { return entry.second.expired(); });
+    std::erase_if(queues_, [&](const auto& entry) { return entry.second.queue == &queue; });
   }
 
   /// A step more, that a queue has not come to; or less.
   void count(int more) noexcept { waiting_.fetch_add(more, std::memory_order_acq_rel); }
 
+  /// One of the queue's markers is over.
+  void call(QueueHandle handle) noexcept {
+    OpenClQueue* queue = nullptr;
+    {
+      const std::lock_guard guard(lock_);
+      const auto found = queues_.find(handle);
+      if (found == queues_.end()) return;
+      queue = found->second.queue;
+      queue->count_callbacks(1);
+    }
+    queue->try_look(true);
+    queue->count_callbacks(-1);
+  }
+
   [[nodiscard]] bool awaited() const noexcept override { return waiting_.load(std::memory_order_acquire) > 0; }
+  [[nodiscard]] bool wakes() const noexcept override { return true; }
   bool look() noexcept override {
     bool moved = false;
     for_each([&](OpenClQueue& queue) { moved |= queue.look(); });
@@ -54,13 +77,19 @@ class Queues final : public engine::Polled {
   }
 
  private:
+  std::shared_ptr<OpenClQueue> known(QueueHandle handle) const {
+    const std::lock_guard guard(lock_);
+    const auto found = queues_.find(handle);
+    return found == queues_.end() ? nullptr : found->second.owner.lock();
+  }
+
   /// Those with steps that they have not come to. Held meanwhile, and without the lock: what is run may let go of one.
   template <class Body>
   void for_each(Body body) noexcept {
     {
       const std::lock_guard guard(lock_);
-      for (const auto& [handle, weak] : queues_) {
-        auto queue = weak.lock();
+      for (const auto& [handle, entry] : queues_) {
+        auto queue = entry.owner.lock();
         if (queue && queue->awaited()) living_.push_back(std::move(queue));
       }
     }
@@ -68,8 +97,14 @@ class Queues final : public engine::Polled {
     living_.clear();
   }
 
-  std::mutex lock_;
-  std::unordered_map<QueueHandle, std::weak_ptr<OpenClQueue>> queues_;
+  struct Entry {
+    std::weak_ptr<OpenClQueue> owner;
+    OpenClQueue* queue;  ///< for callbacks, which must not be the last to hold it: OpenCL may not destroy a queue in one
+  };
+
+  std::mutex making_;
+  mutable std::mutex lock_;
+  std::unordered_map<QueueHandle, Entry> queues_;
   bool looked_at_ = false;
   std::atomic<int> waiting_{0};
   std::vector<std::shared_ptr<OpenClQueue>> living_;  ///< the engine's thread's
@@ -77,7 +112,7 @@ class Queues final : public engine::Polled {
 
 void check_call(Status status) { require(status == kSuccess, MPI_ERR_OTHER); }
 
-void wake_engine(EventHandle, Status, void*) { engine::wake(); }
+void call_back(EventHandle, Status, void* queue) { Queues::get().call(static_cast<QueueHandle>(queue)); }
 
 Status status_of(EventHandle event) noexcept {
   Status status = kNotDone;
@@ -99,7 +134,9 @@ OpenClQueue::OpenClQueue(QueueHandle queue, ContextHandle context, DeviceHandle 
 }
 
 OpenClQueue::~OpenClQueue() {
-  Queues::get().forget();
+  Queues::get().forget(*this);
+  // A callback that has found it runs at most some steps.
+  while (callbacks_.load(std::memory_order_acquire) > 0) std::this_thread::yield();
   api().clReleaseCommandQueue(queue_);
 }
 
@@ -108,7 +145,7 @@ void OpenClQueue::put(StepPointer step) {
   Item item{.step = std::move(step)};
   check_call(api().clEnqueueMarkerWithWaitList(queue_, 0, nullptr, &item.reached));
   // Where OpenCL calls nobody, the engine is later.
-  static_cast<void>(api().clSetEventCallback(item.reached, kComplete, wake_engine, nullptr));
+  static_cast<void>(api().clSetEventCallback(item.reached, kComplete, call_back, queue_));
   try {
     if (item.step->holds_up()) hold_up(item);
     insert(item);
@@ -119,7 +156,8 @@ void OpenClQueue::put(StepPointer step) {
   }
   // Or nothing ever runs.
   api().clFlush(queue_);
-  engine::wake();
+  // The callback may have come before the step was there.
+  try_look(false);
 }
 
 void OpenClQueue::hold_up(Item& item) {
@@ -137,6 +175,11 @@ void OpenClQueue::insert(const Item& item) {
   waiting_.store(items_.size(), std::memory_order_release);
   count();
   Queues::get().count(1);
+}
+
+bool OpenClQueue::is_reached() noexcept {
+  const std::lock_guard guard(lock_);
+  return !items_.empty() && status_of(items_.front().reached) <= kComplete;
 }
 
 int OpenClQueue::take_error() {
@@ -160,9 +203,9 @@ void OpenClQueue::note_failure(int told) noexcept {
   error_.store(MPI_ERR_OTHER, std::memory_order_relaxed);
 }
 
-bool OpenClQueue::take(Item& item, Status& status) {
+bool OpenClQueue::take(bool light, Item& item, Status& status) {
   const std::lock_guard guard(lock_);
-  if (items_.empty()) return false;
+  if (items_.empty() || (light && !items_.front().step->light())) return false;
   status = status_of(items_.front().reached);
   if (status > kComplete) return false;
   item = std::move(items_.front());
@@ -174,15 +217,28 @@ bool OpenClQueue::take(Item& item, Status& status) {
 }
 
 bool OpenClQueue::look() noexcept {
+  const std::lock_guard guard(looking_);
+  return look(false, false);
+}
+
+void OpenClQueue::try_look(bool called_back) noexcept {
+  {
+    const std::unique_lock guard(looking_, std::try_to_lock);
+    if (guard) look(true, called_back);
+  }
+  if (is_reached()) engine::wake();
+}
+
+bool OpenClQueue::look(bool light, bool called_back) noexcept {
   bool moved = false;
   Item item;
-  for (Status status = kComplete; take(item, status); moved = true) {
+  for (Status status = kComplete; take(light, item, status); moved = true) {
     Queues::get().count(-1);
-    // Only a wait, which is over at once, makes visible here what ran before.
-    if (status == kComplete) api().clWaitForEvents(1, &item.reached);
+    // Only a wait, which is over at once, makes visible here what ran before. In a callback it is, and a wait is not allowed.
+    if (status == kComplete && !called_back) api().clWaitForEvents(1, &item.reached);
     api().clReleaseEvent(item.reached);
     if (status == kComplete) {
-      run(item);
+      run(item, called_back);
     } else {
       item.step->give_up(MPI_ERR_OTHER);
       settle(std::move(item.step), item.over, item.barrier, status);
@@ -191,12 +247,23 @@ bool OpenClQueue::look() noexcept {
   return moved;
 }
 
-void OpenClQueue::run(Item& item) noexcept {
-  item.step->begin();
-  if (!item.step->advance()) {
+void OpenClQueue::run(Item& item, bool called_back) noexcept {
+  Step& step = *item.step;
+  step.begin();
+  bool over = step.advance();
+  if (called_back && step.holds_up() && !over) {
+    // The device's thread has nothing else to do for this queue, and to wake the engine takes it longer than a message that is on its way.
+    const auto until = std::chrono::steady_clock::now() + kInCallback;
+    while (!over && std::chrono::steady_clock::now() < until) {
+      for (int round = 0; round < kRounds && !over; ++round) over = step.advance();
+      if (!over) std::this_thread::yield();
+    }
+  }
+  if (!over) {
     try {
-      engine::watch(item.step, [self = shared_from_this(), over = item.over, barrier = item.barrier](StepPointer step) {
-        self->settle(std::move(step), over, barrier, kComplete);
+      // Nothing of it is held here: when it is over, it is let go of before the program can know.
+      engine::watch(std::move(item.step), [self = shared_from_this(), held = item.over, barrier = item.barrier](StepPointer ended) {
+        self->settle(std::move(ended), held, barrier, kComplete);
       });
       return;
     } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): waited for here

@@ -22,11 +22,15 @@ class OpenClQueue final : public Queue, public std::enable_shared_from_this<Open
   [[nodiscard]] Device* device() noexcept override { return &device_; }
   [[nodiscard]] int take_error() override;
 
-  // By the engine's thread.
-  /// Begins the steps that the queue has come to; true if there were any.
+  /// Begins the steps that the queue has come to; true if there were any. By the engine's thread.
   bool look() noexcept;
-  /// The queue comes to none any more.
+  /// The same up to the first one that is not light, if nobody else is at it. By a callback of OpenCL's, or the thread that has put one
+  /// there. Not needed: the engine does so, later.
+  void try_look(bool called_back) noexcept;
+  /// The queue comes to none any more. By the engine's thread.
   void give_up() noexcept;
+  /// A callback of OpenCL's uses it. It is destroyed when none does.
+  void count_callbacks(int more) noexcept { callbacks_.fetch_add(more, std::memory_order_acq_rel); }
   /// Is there a step that the queue has not come to?
   [[nodiscard]] bool awaited() const noexcept { return waiting_.load(std::memory_order_acquire) > 0; }
 
@@ -42,9 +46,12 @@ class OpenClQueue final : public Queue, public std::enable_shared_from_this<Open
   /// Puts there what the queue waits for.
   void hold_up(Item& item);
   void insert(const Item& item);
-  /// Takes the first one if the queue has come to it, with the status of what was before it.
-  [[nodiscard]] bool take(Item& item, Status& status);
-  void run(Item& item) noexcept;
+  /// Has the queue come to the first one?
+  [[nodiscard]] bool is_reached() noexcept;
+  /// Takes the first one if the queue has come to it, with the status of what was before it; `light`: and if it is.
+  [[nodiscard]] bool take(bool light, Item& item, Status& status);
+  bool look(bool light, bool called_back) noexcept;
+  void run(Item& item, bool called_back) noexcept;
   /// `status` is what the queue goes on with.
   void settle(StepPointer step, EventHandle over, EventHandle barrier, Status status) noexcept;
   /// With the lock.
@@ -53,13 +60,14 @@ class OpenClQueue final : public Queue, public std::enable_shared_from_this<Open
   QueueHandle queue_;
   ContextHandle context_;
   OpenClDevice device_;
-  std::mutex order_;  ///< held by a call that puts something there: the order of the queue is that of the items
-  std::mutex lock_;   // over what follows
+  std::mutex order_;    ///< held by a call that puts something there: the order of the queue is that of the items
+  std::mutex looking_;  ///< held by who begins steps
+  std::mutex lock_;     // over what follows
   std::deque<Item> items_;
   int told_ = 0;
   int failed_ = -1;  ///< a failure came before items that were put there when the program had been told so often: they are given up
   std::atomic<std::size_t> waiting_{0};  ///< items
-  std::atomic<int> error_{MPI_SUCCESS};
+  std::atomic<int> error_{MPI_SUCCESS}, callbacks_{0};
 };
 
 /// The queue behind a value. Throws MPIError{MPI_ERR_INFO_VALUE}; the reason is on stderr then.

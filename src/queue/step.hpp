@@ -46,6 +46,8 @@ class Step {
 
   /// Steps that copy to and from a device, or take turns, are the engine's alone.
   [[nodiscard]] virtual bool any_thread() const noexcept { return true; }
+  /// Can a callback of a driver's begin it and make a round of it? It does so fast then, and calls nothing of the device's.
+  [[nodiscard]] virtual bool light() const noexcept { return false; }
   /// Where a thread waits for it; null: nobody tells when there is something.
   [[nodiscard]] virtual progress::Waiter* waiter() const noexcept { return nullptr; }
   /// Whose error handler is told of its error.
@@ -108,6 +110,7 @@ class WaitStep final : public Step {
   /// `each_has_status`: of an error only the statuses say which.
   WaitStep(std::uint64_t communicator, const char* call, std::vector<Awaited> awaited, bool each_has_status)
       : Step(true, call), communicator_(communicator), awaited_(std::move(awaited)), each_has_status_(each_has_status) {}
+  [[nodiscard]] bool light() const noexcept override { return true; }
   [[nodiscard]] progress::Waiter* waiter() const noexcept override;
   [[nodiscard]] std::string waits_for() const override;
   [[nodiscard]] std::uint64_t communicator() const noexcept override { return communicator_; }
