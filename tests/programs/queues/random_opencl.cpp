@@ -133,15 +133,16 @@ class Program {
     Model& m = model(process, a);
     const int before = std::exchange(m.queue, queue);
     if (process != rank) return;
+    // The list has what is on this queue, too: in PoCL 3.1 a barrier with a list takes the place of one before it.
+    cl_event wanted[2];
+    cl_uint n = 0;
+    good(clEnqueueMarkerWithWaitList(line(queue).queue, 0, nullptr, &wanted[n++]));
     if (before >= 0 && before != queue) {
-      cl_event event = nullptr;
-      good(clEnqueueMarkerWithWaitList(line(before).queue, 0, nullptr, &event));
+      good(clEnqueueMarkerWithWaitList(line(before).queue, 0, nullptr, &wanted[n++]));
       good(clFlush(line(before).queue));
-      good(clEnqueueBarrierWithWaitList(line(queue).queue, 1, &event, nullptr));
-      clReleaseEvent(event);
-    } else {
-      good(clEnqueueBarrierWithWaitList(line(queue).queue, 0, nullptr, nullptr));
     }
+    good(clEnqueueBarrierWithWaitList(line(queue).queue, n, wanted, nullptr));
+    for (cl_uint i = 0; i < n; ++i) clReleaseEvent(wanted[i]);
   }
 
   void fill(int process, int queue, int a, cl_uint seed) {
