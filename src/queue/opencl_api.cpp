@@ -22,18 +22,18 @@ struct Loaded {
   std::vector<const void*> tables;  ///< of the platforms' functions: each object begins with a pointer to one
 };
 
-Loaded& loaded() noexcept {
+Loaded& loaded() {
   static auto& it = *new Loaded;  // never destroyed: callbacks of OpenCL's may outlive static objects
   return it;
 }
 
 /// Reads a pointer from where there may be none.
 bool peek(const void* at, const void*& word) noexcept {
-  const iovec here{&word, sizeof word};
+  const iovec here{static_cast<void*>(&word), sizeof(const void*)};
   const iovec there{const_cast<void*>(at), sizeof word};  // NOLINT(cppcoreguidelines-pro-type-const-cast): it is read
-  if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) == static_cast<ssize_t>(sizeof word)) return true;
+  if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) == static_cast<ssize_t>(sizeof(const void*))) return true;
   if (errno == EFAULT) return false;
-  std::memcpy(&word, at, sizeof word);  // a sandbox that has not this call
+  std::memcpy(static_cast<void*>(&word), at, sizeof(const void*));  // a sandbox that has not this call
   return true;
 }
 

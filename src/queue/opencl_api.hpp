@@ -76,7 +76,7 @@ struct Api {
 /// What an object is asked for. False where it has none.
 template <class Object, class Value>
 [[nodiscard]] bool ask(Status (*call)(Object, Name, std::size_t, void*, std::size_t*), Object object, Name name, Value& value) noexcept {
-  return call(object, name, sizeof value, &value, nullptr) == kSuccess;
+  return call(object, name, sizeof(Value), static_cast<void*>(&value), nullptr) == kSuccess;
 }
 /// Has a context the device? What is no context is found out here: an implementation may look at no type.
 [[nodiscard]] bool is_context_of(ContextHandle context, DeviceHandle device);

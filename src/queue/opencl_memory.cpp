@@ -3,6 +3,7 @@
 #include <mpi.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <new>
@@ -37,7 +38,7 @@ struct Ranges {
   }
 };
 
-Ranges& ranges() noexcept {
+Ranges& ranges() {
   static auto& all = *new Ranges;  // never destroyed: the engine's thread may outlive static objects
   return all;
 }
@@ -203,17 +204,13 @@ std::byte* OpenClDevice::take(std::size_t bytes) {
 
 void OpenClDevice::give(std::byte* at) noexcept {
   const std::lock_guard guard(lock_);
+  const auto given = std::ranges::find(rooms_, at, &Room::at);
+  given->used = false;
   std::size_t kept = 0;
-  for (Room& room : rooms_) {
-    if (room.at == at) room.used = false;
-    if (!room.used) kept += room.bytes;
-  }
+  for (const Room& room : rooms_) kept += room.used ? 0 : room.bytes;
   if (kept <= kKept) return;
-  std::erase_if(rooms_, [&](const Room& room) {
-    if (room.at != at) return false;
-    std::free(at);  // NOLINT(cppcoreguidelines-no-malloc): aligned
-    return true;
-  });
+  std::free(at);  // NOLINT(cppcoreguidelines-no-malloc): aligned
+  rooms_.erase(given);
 }
 
 }  // namespace plait::queue::opencl

@@ -103,7 +103,8 @@ struct Array {
 
   [[nodiscard]] cl_uint* at(size_t i) const { return static_cast<cl_uint*>(address) + i; }
   void set_argument(cl_kernel kernel, cl_uint index) const {
-    good(mem ? clSetKernelArg(kernel, index, sizeof mem, &mem) : clSetKernelArgSVMPointer(kernel, index, address));
+    good(mem ? clSetKernelArg(kernel, index, sizeof(cl_mem), static_cast<const void*>(&mem))
+             : clSetKernelArgSVMPointer(kernel, index, address));
   }
   void run(cl_command_queue queue, cl_kernel kernel, size_t count) const {
     set_argument(kernel, 0);
@@ -151,7 +152,7 @@ struct Line {
   MPI_Comm comm = MPI_COMM_NULL;
 
   explicit Line(const Device& device, cl_command_queue_properties properties = 0) : queue(device.queue(properties)) {
-    CHECK(create_stream(&queue, sizeof queue, &stream) == MPI_SUCCESS);
+    CHECK(create_stream(static_cast<const void*>(&queue), sizeof(cl_command_queue), &stream) == MPI_SUCCESS);
     CHECK(MPIX_Stream_comm_create(MPI_COMM_WORLD, stream, &comm) == MPI_SUCCESS);
   }
   ~Line() {

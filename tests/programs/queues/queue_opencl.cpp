@@ -295,7 +295,9 @@ void values() {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPIX_Stream stream;
   cl_command_queue queue = device.queue();
-  const auto refused = [&](void* value) { GIVES(create_stream(&value, sizeof value, &stream), MPI_ERR_INFO_VALUE); };
+  const auto refused = [&](void* value) {
+    GIVES(create_stream(static_cast<const void*>(&value), sizeof(void*), &stream), MPI_ERR_INFO_VALUE);
+  };
   refused(nullptr);
   refused(reinterpret_cast<void*>(0x1234567));
   refused(reinterpret_cast<void*>(0x7000000000001000));
@@ -303,13 +305,13 @@ void values() {
   refused(device.context);
   refused(device.id);
   refused(device.fill);
-  GIVES(create_stream(&queue, 4, &stream), MPI_ERR_INFO_VALUE);
-  GIVES(create_stream(&queue, sizeof queue, &stream, "cl_queue"), MPI_ERR_INFO_VALUE);
-  GIVES(create_stream(&queue, sizeof queue, &stream, "plait_queue"), MPI_ERR_INFO_VALUE);
+  GIVES(create_stream(static_cast<const void*>(&queue), 4, &stream), MPI_ERR_INFO_VALUE);
+  GIVES(create_stream(static_cast<const void*>(&queue), sizeof(cl_command_queue), &stream, "cl_queue"), MPI_ERR_INFO_VALUE);
+  GIVES(create_stream(static_cast<const void*>(&queue), sizeof(cl_command_queue), &stream, "plait_queue"), MPI_ERR_INFO_VALUE);
   void* address = nullptr;
   CHECK(plait_cl_address(nullptr, &address) == MPI_ERR_ARG);
   CHECK(plait_cl_address(reinterpret_cast<cl_mem>(queue), &address) == MPI_ERR_ARG);
-  CHECK(plait_cl_release_address(&address) == MPI_ERR_ARG);
+  CHECK(plait_cl_release_address(&stream) == MPI_ERR_ARG);
   CHECK(plait_cl_svm(device.context, nullptr, 8) == MPI_ERR_ARG);
   {
     const Array a(device, Kind::buffer, 10);
@@ -336,8 +338,8 @@ void lifetimes() {
   cl_command_queue queue = device.queue();
   MPIX_Stream stream;
   MPIX_Stream again;
-  CHECK(create_stream(&queue, sizeof queue, &stream) == MPI_SUCCESS);
-  CHECK(create_stream(&queue, sizeof queue, &again) == MPI_SUCCESS);
+  CHECK(create_stream(static_cast<const void*>(&queue), sizeof(cl_command_queue), &stream) == MPI_SUCCESS);
+  CHECK(create_stream(static_cast<const void*>(&queue), sizeof(cl_command_queue), &again) == MPI_SUCCESS);
   MPI_Comm comm;
   CHECK(MPIX_Stream_comm_create(MPI_COMM_WORLD, stream, &comm) == MPI_SUCCESS);
   for (int round = 0; round < 50; ++round) {

@@ -128,6 +128,13 @@ class Program {
     return -1;
   }
 
+  /// One of each process.
+  std::vector<int> free_arrays() {
+    std::vector<int> which(static_cast<size_t>(size));
+    for (int p = 0; p < size; ++p) which[static_cast<size_t>(p)] = free_array(p);
+    return which;
+  }
+
   /// Behind what has used it before, by an event where that was on another queue, and by a barrier on one that has no order of its own.
   void use(int process, int queue, int a) {
     Model& m = model(process, a);
@@ -250,8 +257,7 @@ class Program {
   }
 
   void allreduce(int queue) {
-    std::vector<int> which;
-    for (int p = 0; p < size; ++p) which.push_back(free_array(p));
+    const std::vector<int> which = free_arrays();
     if (std::ranges::find(which, -1) != which.end()) return;
     const size_t count = 1 + roll(kNumbers);
     std::vector<cl_uint> sum(count);
@@ -267,8 +273,7 @@ class Program {
   }
 
   void broadcast(int queue, int root) {
-    std::vector<int> which;
-    for (int p = 0; p < size; ++p) which.push_back(free_array(p));
+    const std::vector<int> which = free_arrays();
     if (std::ranges::find(which, -1) != which.end()) return;
     const size_t count = 1 + roll(kNumbers);
     for (int p = 0; p < size; ++p) use(p, queue, which[static_cast<size_t>(p)]);
