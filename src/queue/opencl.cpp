@@ -184,10 +184,12 @@ bool OpenClQueue::is_reached() noexcept {
 
 int OpenClQueue::take_error() {
   if (awaited()) {
-    // The program may know already what the engine has not seen.
+    // The program may know already what the engine has not seen. Behind the first one that the queue has not come to, it knows nothing.
     const std::lock_guard guard(lock_);
     for (const Item& item : items_) {
-      if (status_of(item.reached) < kComplete) note_failure(item.told);
+      const Status status = status_of(item.reached);
+      if (status > kComplete) break;
+      if (status < kComplete) note_failure(item.told);
     }
   }
   // relaxed: a load first, as there is none nearly always; who takes it needs nothing else of who set it.
@@ -256,7 +258,6 @@ void OpenClQueue::run(Item& item, bool called_back) noexcept {
     const auto until = std::chrono::steady_clock::now() + kInCallback;
     while (!over && std::chrono::steady_clock::now() < until) {
       for (int round = 0; round < kRounds && !over; ++round) over = step.advance();
-      if (!over) std::this_thread::yield();
     }
   }
   if (!over) {
