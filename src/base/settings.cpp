@@ -41,6 +41,8 @@ constexpr std::array kTable{
     word(Id::communicators, Reader::library, "PLAIT_COMMUNICATORS", "all streams none", "streams",
          "whose messages libplait carries: those of stream and thread communicators, of all intracommunicators, or of none; the same for "
          "all processes of a job"),
+    word(Id::gpu_signals, Reader::library, "PLAIT_GPU_SIGNALS", "memory functions", "memory where the driver can, else functions",
+         "how a GPU's stream and plait tell each other where they are: by words in memory, or by host functions"),
     flag(Id::report, Reader::library, "PLAIT_REPORT",
          "at its end each process says on stderr how many lanes it made, what memory they took, whether threads outnumber cores, and what "
          "was "

@@ -16,6 +16,7 @@ enum class Id : unsigned char {
   channels,
   cluster_memory,
   communicators,
+  gpu_signals,
   report,
   thread_level,
   watchdog,
