@@ -1,5 +1,6 @@
 // Memory that the host cannot read or write itself: a GPU's. Messages are made of host memory, so what lies on a device is copied there
-// and back by the device, asynchronously. By the engine's thread, but for `place`, which any thread may ask.
+// and back by the device, asynchronously. By the engine's thread, but for `place`,
+// `is_pageable`, `take` and `give`, which are any thread's.
 #pragma once
 
 #include <cstddef>
@@ -26,6 +27,8 @@ class Device {
   Device& operator=(const Device&) = delete;
 
   [[nodiscard]] virtual Place place(const void* at) noexcept = 0;
+  /// Host memory that the device does not know: its own copies take their data at once.
+  [[nodiscard]] virtual bool is_pageable(const void*) noexcept { return false; }
   /// Begins to copy between host memory from `take` and the device's. Throws MPIError.
   [[nodiscard]] virtual Copy copy_to_host(std::byte* to, const void* from, std::size_t bytes) = 0;
   [[nodiscard]] virtual Copy copy_to_device(void* to, const std::byte* from, std::size_t bytes) = 0;

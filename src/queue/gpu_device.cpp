@@ -1,0 +1,154 @@
+#include "queue/gpu_device.hpp"
+
+#include <mpi.h>
+
+#include <bit>
+#include <chrono>
+#include <map>
+#include <new>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/settings.hpp"
+
+namespace plait::queue {
+namespace {
+
+/// Memory is taken in powers of two. Small pieces are cut from slabs, as taking memory from the driver may wait for what runs on the GPU.
+constexpr unsigned kSmallest = 8;
+constexpr unsigned kLargestOfSlab = 19;
+constexpr std::size_t kSlab = std::size_t{4} << 20;
+constexpr std::int64_t kAskAgain = 1'000'000;  // ns
+constexpr std::size_t kApart = 128;            // words that the GPU writes, and those that the host does
+
+[[nodiscard]] unsigned class_for(std::size_t bytes) noexcept {
+  const auto log = static_cast<unsigned>(std::bit_width(bytes > 0 ? bytes - 1 : 0));
+  return log < kSmallest ? kSmallest : log;
+}
+
+[[nodiscard]] std::int64_t now() noexcept { return std::chrono::steady_clock::now().time_since_epoch().count(); }
+
+}  // namespace
+
+GpuDevice& GpuDevice::of(Driver& driver, GpuContext context) {
+  static std::mutex lock;
+  static auto& devices = *new std::map<std::pair<Driver*, GpuContext>, GpuDevice*>;
+  const std::lock_guard guard(lock);
+  GpuDevice*& device = devices[{&driver, context}];
+  if (!device) device = new GpuDevice(driver, context);
+  return *device;
+}
+
+GpuDevice::GpuDevice(Driver& driver, GpuContext context)
+    : driver_(driver), context_(context), number_(driver.device_of(context)), own_(driver.make_stream(context)), free_(64) {
+  if (settings::text(settings::Id::gpu_signals) == "functions") return;
+  const Words words = take_words(Of::graph);
+  memory_operations_ = driver.has_memory_operations(context, own_, words.arrived, words.released);
+  captured_memory_operations_ = memory_operations_ && driver.can_capture_memory_operations(context, own_, words.arrived, words.released);
+  give_words(Of::graph, words);
+}
+
+bool GpuDevice::has_failed() noexcept {
+  if (failed_.load(std::memory_order_relaxed)) return true;
+  const std::int64_t when = now();
+  if (when - asked_.load(std::memory_order_relaxed) < kAskAgain) return false;
+  asked_.store(when, std::memory_order_relaxed);
+  // A stream of plait's own tells as well as the program's, which may be gone: an error of a kernel ends all in its context.
+  if (driver_.query(context_, own_) != Answer::failed) return false;
+  failed_.store(true, std::memory_order_relaxed);
+  return true;
+}
+
+Words GpuDevice::take_words(Of of) {
+  const std::lock_guard guard(lock_);
+  std::vector<Words>& kept = words_.at(static_cast<std::size_t>(of));
+  if (!kept.empty()) {
+    const Words words = kept.back();
+    kept.pop_back();
+    return words;
+  }
+  Words words;
+  words.arrived = new (take_with_lock(class_for(kApart))) Word(0);
+  words.released = driver_.waited_word(context_);
+  return words;
+}
+
+void GpuDevice::give_words(Of of, Words words) noexcept {
+  const std::lock_guard guard(lock_);
+  try {
+    words_.at(static_cast<std::size_t>(of)).push_back(words);
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): not used again then
+  }
+}
+
+Place GpuDevice::place(const void* at) noexcept {
+  const GpuPlace p = driver_.place(context_, at);
+  if (p.kind != GpuPlace::Kind::device) return Place::host;
+  return p.device == number_ ? Place::device : Place::elsewhere;
+}
+bool GpuDevice::is_pageable(const void* at) noexcept { return driver_.place(context_, at).kind == GpuPlace::Kind::pageable; }
+
+Copy GpuDevice::begin(void* to, const void* from, std::size_t bytes, bool to_device) {
+  driver_.copy(context_, own_, to, from, bytes, to_device);
+  return {++begun_};
+}
+Copy GpuDevice::copy_to_host(std::byte* to, const void* from, std::size_t bytes) { return begin(to, from, bytes, false); }
+Copy GpuDevice::copy_to_device(void* to, const std::byte* from, std::size_t bytes) { return begin(to, from, bytes, true); }
+
+bool GpuDevice::is_over(Copy copy) {
+  // One event for all copies that were begun since the last one.
+  if (copy.number > recorded_up_to_) {
+    if (events_.empty()) events_.push_back(driver_.make_event(context_));
+    driver_.record(context_, events_.back(), own_);
+    recorded_.push_back({events_.back(), begun_});
+    events_.pop_back();
+    recorded_up_to_ = begun_;
+  }
+  while (over_ < copy.number) {
+    const Answer answer = driver_.query_event(context_, recorded_.front().event);
+    require(answer != Answer::failed, MPI_ERR_OTHER);
+    if (answer == Answer::not_yet) return false;
+    over_ = recorded_.front().number;
+    events_.push_back(recorded_.front().event);
+    recorded_.pop_front();
+  }
+  return true;
+}
+
+std::byte* GpuDevice::take_with_lock(unsigned size_class) {
+  std::vector<std::byte*>& free = free_.at(size_class);
+  if (!free.empty()) {
+    std::byte* const at = free.back();
+    free.pop_back();
+    return at;
+  }
+  const std::size_t bytes = std::size_t{1} << size_class;
+  std::byte* at = nullptr;
+  if (size_class > kLargestOfSlab) {
+    at = driver_.host_memory(context_, bytes);
+  } else {
+    if (left_ < bytes) {
+      slab_ = driver_.host_memory(context_, kSlab);
+      left_ = kSlab;
+    }
+    at = std::exchange(slab_, slab_ + bytes);
+    left_ -= bytes;
+  }
+  class_of_.emplace(at, size_class);
+  return at;
+}
+
+std::byte* GpuDevice::take(std::size_t bytes) {
+  const std::lock_guard guard(lock_);
+  return take_with_lock(class_for(bytes));
+}
+
+void GpuDevice::give(std::byte* at) noexcept {
+  const std::lock_guard guard(lock_);
+  try {
+    free_.at(class_of_.at(at)).push_back(at);
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): not used again then
+  }
+}
+
+}  // namespace plait::queue
