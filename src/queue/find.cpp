@@ -8,6 +8,8 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "queue/driver.hpp"
+#include "queue/gpu.hpp"
 #include "queue/handles.hpp"
 #include "queue/opencl.hpp"
 #include "queue/queue.hpp"
@@ -47,6 +49,15 @@ QueuePointer host_queue(std::string_view type, std::string_view value) {
   }
 }
 
+QueuePointer gpu_queue(std::string_view type, std::string_view value, Driver* (*find)(std::string& why)) {
+  const auto handle = handle_in<StreamHandle>(type, value);
+  std::string why;
+  Driver* const driver = find(why);
+  if (!driver) refuse("a queue of type " + std::string(type) + " needs its driver: " + why);
+  if (QueuePointer made = GpuQueue::make(*driver, handle, why)) return made;
+  refuse(why);
+}
+
 }  // namespace
 
 void refuse(const std::string& why) {
@@ -56,6 +67,8 @@ void refuse(const std::string& why) {
 
 QueuePointer find_queue(std::string_view type, std::string_view value) {
   if (type == "plait_queue") return host_queue(type, value);
+  if (type == "cudaStream_t") return gpu_queue(type, value, find_cuda);
+  if (type == "hipStream_t") return gpu_queue(type, value, find_hip);
   if (type == "cl_command_queue") return opencl::find_queue(handle_in<opencl::QueueHandle>(type, value));
   refuse("the info's \"type\" is \"" + std::string(type) + "\"; plait knows cudaStream_t, hipStream_t, cl_command_queue and plait_queue");
 }

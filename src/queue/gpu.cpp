@@ -1,0 +1,353 @@
+#include "queue/gpu.hpp"
+
+#include <mpi.h>
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "base/error.hpp"
+#include "p2p/hang.hpp"
+#include "progress/wait.hpp"
+#include "queue/engine.hpp"
+
+namespace plait::queue {
+namespace {
+
+/// All queues of GPUs, which the engine looks at.
+class All final : public engine::Polled {
+ public:
+  static All& get() {
+    static All& all = *new All;  // never destroyed: the engine may look at it until the process ends
+    return all;
+  }
+
+  void enter(const std::shared_ptr<GpuQueue>& queue) {
+    const std::lock_guard guard(lock_);
+    std::erase_if(queues_, [](const std::weak_ptr<GpuQueue>& q) { return q.expired(); });
+    queues_.push_back(queue);
+    if (!std::exchange(known_, true)) engine::add(*this);
+  }
+  void count(int more) noexcept { awaited_.fetch_add(more, std::memory_order_release); }
+
+  bool awaited() const noexcept override { return awaited_.load(std::memory_order_acquire) > 0; }
+  bool look() noexcept override {
+    return for_each([](GpuQueue& q) { return q.look(); });
+  }
+  void stop() noexcept override {
+    for_each([](GpuQueue& q) { return q.give_up(); });
+  }
+
+ private:
+  /// Those that may come to a step. Held meanwhile, and without the lock: what is run may let go of one.
+  template <class Body>
+  bool for_each(Body body) noexcept {
+    {
+      const std::lock_guard guard(lock_);
+      for (const std::weak_ptr<GpuQueue>& q : queues_) {
+        if (std::shared_ptr<GpuQueue> held = q.lock(); held && held->is_awaited()) looked_at_.push_back(std::move(held));
+      }
+    }
+    bool moved = false;
+    for (const std::shared_ptr<GpuQueue>& q : looked_at_) moved |= body(*q);
+    looked_at_.clear();
+    return moved;
+  }
+
+  std::mutex lock_;  // over these two
+  std::vector<std::weak_ptr<GpuQueue>> queues_;
+  bool known_ = false;
+  std::atomic<int> awaited_{0};
+  std::vector<std::shared_ptr<GpuQueue>> looked_at_;  // the engine's thread's
+};
+
+/// Of a queue's steps that its stream has not come to. CUDA's streams take some 1000 operations; a step needs two.
+constexpr std::size_t kMostWaiting = 200;
+
+/// Cyclic.
+[[nodiscard]] bool has_come_to(std::uint32_t word, std::uint32_t value) noexcept { return static_cast<std::int32_t>(word - value) >= 0; }
+
+}  // namespace
+
+QueuePointer GpuQueue::make(Driver& driver, StreamHandle stream, std::string& why) {
+  GpuContext context = nullptr;
+  if (!driver.find_context(stream, context, why)) return nullptr;
+  auto made = std::make_shared<GpuQueue>(GpuDevice::of(driver, context), stream);
+  engine::start();
+  All::get().enter(made);
+  return made;
+}
+
+GpuQueue::GpuQueue(GpuDevice& device, StreamHandle stream)
+    : device_(device), stream_(stream), words_(device.take_words(GpuDevice::Of::queue)) {
+  // Where the words' last user has left off. What its stream waits for there is over.
+  put_ = seen_ = words_.arrived->load(std::memory_order_relaxed);
+  words_.released->store(put_, std::memory_order_release);
+}
+
+GpuQueue::~GpuQueue() {
+  forget();
+  if (!failed_) device_.give_words(GpuDevice::Of::queue, words_);
+}
+
+// ---- the program's side
+
+void GpuQueue::await(int more) noexcept {
+  awaited_.fetch_add(more, std::memory_order_release);
+  All::get().count(more);
+}
+
+void GpuQueue::put(StepPointer step) {
+  const std::lock_guard putting(putting_);
+  if (device_.driver().is_capturing(device_.context(), stream_)) {
+    put_in_graph(std::move(step));
+    return;
+  }
+  wait_for_room(*step);
+  const bool holds_up = step->holds_up();
+  const std::uint32_t number = ++put_;
+  {
+    const std::lock_guard guard(lock_);
+    require(!failed_, MPI_ERR_OTHER);
+    waiting_.push_back({number, std::move(step)});  // before the stream can come to it
+  }
+  count();
+  await(1);
+  try {
+    signal(number, holds_up);
+  } catch (...) {
+    if (take_back(number)) {
+      await(-1);
+      uncount();
+    }
+    throw;
+  }
+  engine::wake();
+}
+
+/// A driver that has no room for more waits with its locks held, and calls of the engine's thread would wait for these.
+void GpuQueue::wait_for_room(const Step& step) {
+  const auto has_room = [&] {
+    const std::lock_guard guard(lock_);
+    return waiting_.size() < kMostWaiting || failed_;
+  };
+  if (has_room()) return;
+  class Here final : public progress::Waiter {
+   public:
+    EventCount* event() noexcept override { return &engine::ended(); }
+  } here;
+  const std::function<std::string()> text = [&] { return "room on a stream that has " + std::to_string(kMostWaiting) + " operations"; };
+  p2p::Hang hang(text);
+  progress::wait_until(here, progress::kForThreads, [] { return false; }, has_room, [&] { hang.check({step.call(), nullptr}); });
+}
+
+bool GpuQueue::take_back(std::uint32_t number) noexcept {
+  const std::lock_guard guard(lock_);
+  if (waiting_.empty() || waiting_.back().number != number) return false;
+  waiting_.pop_back();
+  return true;
+}
+
+void GpuQueue::signal(std::uint32_t number, bool holds_up) {
+  Driver& driver = device_.driver();
+  if (device_.has_memory_operations()) {
+    driver.write(device_.context(), stream_, words_.arrived, number);
+    if (holds_up) driver.wait(device_.context(), stream_, words_.released, number);
+    return;
+  }
+  call(
+      [](void* argument) {
+        const std::unique_ptr<Called> called(static_cast<Called*>(argument));
+        called->queue->words_.arrived->store(called->number, std::memory_order_release);
+        engine::wake();
+      },
+      number);
+  if (!holds_up) return;
+  call(
+      [](void* argument) {
+        const std::unique_ptr<Called> called(static_cast<Called*>(argument));
+        called->queue->wait_here(*called->queue->words_.released, called->number);
+      },
+      number);
+}
+
+void GpuQueue::call(void (*function)(void*), std::uint32_t number) {
+  auto called = std::make_unique<Called>(Called{shared_from_this(), number});
+  device_.driver().call(device_.context(), stream_, function, called.get());
+  static_cast<void>(called.release());  // the function's
+}
+
+void GpuQueue::wait_here(const Word& word, std::uint32_t value) noexcept {
+  while (!has_come_to(word.load(std::memory_order_acquire), value)) {
+    const EventCount::Key key = released_.prepare();
+    if (has_come_to(word.load(std::memory_order_acquire), value)) {
+      released_.cancel(key);
+    } else {
+      released_.wait(key, std::chrono::seconds(10));
+    }
+  }
+}
+
+void GpuQueue::put_in_graph(StepPointer step) {
+  auto made = std::make_unique<Repeated>(Repeated{this, std::move(step), device_.take_words(GpuDevice::Of::graph), false});
+  Repeated& repeated = *made;
+  {
+    const std::lock_guard guard(lock_);
+    require(!failed_, MPI_ERR_OTHER);
+    repeated_.push_back(std::move(made));
+  }
+  await(1);
+  signal_in_graph(repeated);
+  engine::wake();
+}
+
+void GpuQueue::signal_in_graph(Repeated& repeated) {
+  Driver& driver = device_.driver();
+  const GpuContext context = device_.context();
+  if (device_.can_capture_memory_operations()) {
+    driver.write(context, stream_, repeated.words.arrived, 1);
+    if (!repeated.step->holds_up()) return;
+    driver.wait(context, stream_, repeated.words.released, 1);
+    driver.write(context, stream_, repeated.words.released, 0);
+    return;
+  }
+  driver.call(
+      context, stream_,
+      [](void* argument) {
+        static_cast<Repeated*>(argument)->words.arrived->store(1, std::memory_order_release);
+        engine::wake();
+      },
+      &repeated);
+  if (!repeated.step->holds_up()) return;
+  driver.call(
+      context, stream_,
+      [](void* argument) {
+        auto& r = *static_cast<Repeated*>(argument);
+        r.queue->wait_here(*r.words.released, 1);
+        r.words.released->store(0, std::memory_order_relaxed);
+      },
+      &repeated);
+}
+
+bool GpuQueue::idle() noexcept {
+  try {
+    return outstanding() == 0 && !device_.driver().is_capturing(device_.context(), stream_) &&
+           device_.driver().query(device_.context(), stream_) == Answer::done;
+  } catch (const MPIError&) {
+    return false;
+  }
+}
+
+int GpuQueue::take_error() {
+  // relaxed: a load first, as there is none nearly always; who takes it needs nothing else of who set it.
+  if (error_.load(std::memory_order_relaxed) == MPI_SUCCESS) return MPI_SUCCESS;
+  return error_.exchange(MPI_SUCCESS, std::memory_order_relaxed);
+}
+
+void GpuQueue::forget() noexcept {
+  std::vector<std::unique_ptr<Repeated>> forgotten;
+  {
+    const std::lock_guard guard(lock_);
+    std::vector<std::unique_ptr<Repeated>> active;
+    for (std::unique_ptr<Repeated>& r : repeated_) (r->active ? active : forgotten).push_back(std::move(r));
+    repeated_ = std::move(active);
+  }
+  await(-static_cast<int>(forgotten.size()));
+  for (const std::unique_ptr<Repeated>& r : forgotten) device_.give_words(GpuDevice::Of::graph, r->words);
+}
+
+// ---- the engine's side
+
+bool GpuQueue::look() noexcept {
+  bool moved = false;
+  if (const std::uint32_t arrived = words_.arrived->load(std::memory_order_acquire); arrived != seen_) {
+    seen_ = arrived;
+    moved = begin_arrived(arrived);
+  }
+  moved |= begin_repeated();
+  if (!moved && device_.has_failed()) moved = give_up();
+  return moved;
+}
+
+bool GpuQueue::begin_arrived(std::uint32_t arrived) noexcept {
+  bool moved = false;
+  for (;;) {
+    Waiting next;
+    {
+      const std::lock_guard guard(lock_);
+      if (waiting_.empty() || !has_come_to(arrived, waiting_.front().number)) return moved;
+      next = std::move(waiting_.front());
+      waiting_.pop_front();
+    }
+    await(-1);
+    run(std::move(next.step), nullptr, next.number);
+    moved = true;
+  }
+}
+
+bool GpuQueue::begin_repeated() noexcept {
+  {
+    const std::lock_guard guard(lock_);
+    // From the last one to the first: what is before one that the stream has come to is then seen as well, and begins before it.
+    for (auto at = repeated_.rbegin(); at != repeated_.rend(); ++at) {
+      Repeated& r = **at;
+      if (r.active || r.words.arrived->load(std::memory_order_acquire) == 0) continue;
+      r.words.arrived->store(0, std::memory_order_relaxed);
+      r.active = true;
+      count();
+      ready_.push_back(&r);
+    }
+  }
+  if (ready_.empty()) return false;
+  for (auto at = ready_.rbegin(); at != ready_.rend(); ++at) run((*at)->step, *at, 1);
+  ready_.clear();
+  return true;
+}
+
+bool GpuQueue::give_up() noexcept {
+  std::deque<Waiting> left;
+  {
+    const std::lock_guard guard(lock_);
+    failed_ = true;
+    left.swap(waiting_);
+  }
+  if (left.empty()) return false;
+  await(-static_cast<int>(left.size()));
+  for (Waiting& w : left) {
+    w.step->give_up(MPI_ERR_OTHER);
+    settle(std::move(w.step), nullptr, w.number);
+  }
+  return true;
+}
+
+void GpuQueue::run(StepPointer step, Repeated* repeated, std::uint32_t number) noexcept {
+  step->begin();
+  if (!step->advance()) {
+    try {
+      engine::watch(std::move(step),
+                    [self = shared_from_this(), repeated, number](StepPointer over) { self->settle(std::move(over), repeated, number); });
+      return;
+    } catch (const std::bad_alloc&) {
+      engine::wait_here(*step);  // NOLINT(bugprone-use-after-move): it is left where it is
+    }
+  }
+  settle(std::move(step), repeated, number);
+}
+
+void GpuQueue::settle(StepPointer step, Repeated* repeated, std::uint32_t number) noexcept {
+  // Before the stream goes on: a program that waits for it has to find the error then.
+  if (error_to_tell(*step) != MPI_SUCCESS) error_.store(step->error(), std::memory_order_relaxed);
+  if (repeated) {
+    const std::lock_guard guard(lock_);
+    repeated->active = false;
+  }
+  if (step->holds_up()) {
+    // release: what the step has done, for what is on the stream after it.
+    (repeated ? repeated->words : words_).released->store(number, std::memory_order_release);
+    released_.notify();
+  }
+  end(std::move(step));
+}
+
+}  // namespace plait::queue

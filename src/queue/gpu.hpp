@@ -1,0 +1,91 @@
+// Queues that are streams of a GPU's: CUDA's or HIP's. When the stream comes to a step, it writes a word, which the engine sees; where the
+// step holds it up, it waits for another, which the engine writes when the step is over. No thread is blocked meanwhile, and no core is
+// used.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/event_count.hpp"
+#include "queue/gpu_device.hpp"
+#include "queue/queue.hpp"
+
+namespace plait::queue {
+
+class GpuQueue final : public Queue, public std::enable_shared_from_this<GpuQueue> {
+ public:
+  /// Null where the driver knows no such stream; `why` says more. Throws MPIError, std::bad_alloc, std::system_error.
+  static QueuePointer make(Driver& driver, StreamHandle stream, std::string& why);
+
+  GpuQueue(GpuDevice& device, StreamHandle stream);
+  ~GpuQueue() override;
+
+  void put(StepPointer step) override;
+  [[nodiscard]] Device* device() noexcept override { return &device_; }
+  [[nodiscard]] bool idle() noexcept override;
+  [[nodiscard]] int take_error() override;
+  void forget() noexcept override;
+
+  // For the engine's thread.
+
+  /// Can it come to a step?
+  [[nodiscard]] bool is_awaited() const noexcept { return awaited_.load(std::memory_order_acquire) > 0; }
+  bool look() noexcept;
+  /// The stream comes to none of its steps any more; true if there were any.
+  bool give_up() noexcept;
+
+ private:
+  struct Waiting {
+    std::uint32_t number;
+    StepPointer step;
+  };
+  /// A step of a graph, which begins again whenever the graph is launched.
+  struct Repeated {
+    GpuQueue* queue;
+    StepPointer step;
+    Words words;
+    bool active;
+  };
+  /// What a host function needs to know, where there are no operations on memory.
+  struct Called {
+    std::shared_ptr<GpuQueue> queue;
+    std::uint32_t number;
+  };
+
+  void put_in_graph(StepPointer step);
+  void await(int more) noexcept;
+  void wait_for_room(const Step& step);
+  [[nodiscard]] bool take_back(std::uint32_t number) noexcept;
+  /// Puts on the stream what tells the engine, and what waits for it.
+  void signal(std::uint32_t number, bool holds_up);
+  void signal_in_graph(Repeated& repeated);
+  void call(void (*function)(void*), std::uint32_t number);
+  void wait_here(const Word& word, std::uint32_t value) noexcept;
+  [[nodiscard]] bool begin_arrived(std::uint32_t arrived) noexcept;
+  [[nodiscard]] bool begin_repeated() noexcept;
+  void run(StepPointer step, Repeated* repeated, std::uint32_t number) noexcept;
+  void settle(StepPointer step, Repeated* repeated, std::uint32_t number) noexcept;
+
+  GpuDevice& device_;
+  const StreamHandle stream_;
+  const Words words_;
+  EventCount released_;  ///< where host functions wait
+  std::atomic<int> error_{MPI_SUCCESS};
+  std::atomic<int> awaited_{0};
+
+  std::mutex putting_;  // the stream takes steps in the order of their numbers; a call of the driver may wait for the stream
+  std::uint32_t put_ = 0;
+
+  std::mutex lock_;  // over what follows
+  bool failed_ = false;
+  std::deque<Waiting> waiting_;
+  std::vector<std::unique_ptr<Repeated>> repeated_;
+
+  // The engine's thread's.
+  std::uint32_t seen_ = 0;
+  std::vector<Repeated*> ready_;
+};
+
+}  // namespace plait::queue
