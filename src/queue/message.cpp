@@ -32,6 +32,11 @@ class MessageStep final : public Step {
       buffer = staging_->host();
       count = static_cast<MPI_Count>(staging_->bytes());
       type = MPI_BYTE;
+    } else if (is_send && device && m.count > 0 && queue_->idle() && device->is_pageable(m.buffer)) {
+      take_data(p2p::memory_of(m.buffer, m.count, m.type));
+      buffer = taken_.get();
+      count = static_cast<MPI_Count>(taken_bytes_);
+      type = MPI_BYTE;
     }
     request_ = is_send ? &p2p::send_init(*inner_, 0, buffer, count, type, m.envelope, p2p::Mode::standard)
                        : &p2p::receive_init(*inner_, 0, const_cast<void*>(buffer), count, type, m.envelope);  // NOLINT: it was given so
@@ -109,6 +114,13 @@ class MessageStep final : public Step {
     if (turns_ && phase_ != Phase::copying_in) turns_->pass(turn_);
   }
 
+  /// Nothing is before it that could still change them: the program may do so when the call returns, as with the device's own copies.
+  void take_data(const lane::Memory& memory) {
+    taken_bytes_ = memory.bytes;
+    taken_ = std::make_unique_for_overwrite<std::byte[]>(taken_bytes_);
+    lane::pack(memory, 0, taken_.get(), taken_bytes_);
+  }
+
   void start() {
     require(inner_->locals[0].context, MPI_ERR_COMM);  // a graph's, of a communicator that was freed
     if (const int error = p2p::start_again(*request_); error != MPI_SUCCESS) throw MPIError{error, false};
@@ -128,6 +140,8 @@ class MessageStep final : public Step {
   MPI_Status* asked_;
   MPI_Status status_{};
   std::optional<Staging> staging_;
+  std::unique_ptr<std::byte[]> taken_;
+  std::uint64_t taken_bytes_ = 0;
   Request* request_ = nullptr;
 };
 
