@@ -1,0 +1,146 @@
+// A stand-in for HIP's library, whose streams and memory are those of the stand-in for CUDA's driver. Streams wait for words in signal
+// memory only, as HIP says.
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <mutex>
+#include <set>
+
+#define EXPORTED extern "C" [[gnu::visibility("default")]] int
+
+extern "C" {
+int cuCtxGetDevice(int*);
+int cuCtxPopCurrent_v2(void**);
+int cuCtxPushCurrent_v2(void*);
+int cuDevicePrimaryCtxRetain(void**, int);
+int cuEventCreate(void**, unsigned);
+int cuEventQuery(void*);
+int cuEventRecord(void*, void*);
+int cuGetErrorString(int, const char**);
+int cuGraphDestroy(void*);
+int cuGraphGetNodes(void*, void**, std::size_t*);
+int cuLaunchHostFunc(void*, void (*)(void*), void*);
+int cuMemHostAlloc(void**, std::size_t, unsigned);
+int cuMemcpyDtoHAsync_v2(void*, unsigned long long, std::size_t, void*);
+int cuMemcpyHtoDAsync_v2(unsigned long long, const void*, std::size_t, void*);
+int cuPointerGetAttribute(void*, int, unsigned long long);
+int cuStreamBeginCapture_v2(void*, int);
+int cuStreamCreate(void**, unsigned);
+int cuStreamEndCapture(void*, void**);
+int cuStreamGetCtx(void*, void**);
+int cuStreamIsCapturing(void*, int*);
+int cuStreamQuery(void*);
+int cuStreamWaitValue32_v2(void*, unsigned long long, std::uint32_t, unsigned);
+int cuStreamWriteValue32_v2(void*, unsigned long long, std::uint32_t, unsigned);
+int cuThreadExchangeStreamCaptureMode(int*);
+}
+
+namespace {
+
+constexpr int kSuccess = 0;
+constexpr int kInvalidValue = 1;
+constexpr int kInvalidHandle = 400;
+
+struct Pointer {
+  int type, device;
+  void *on_device, *on_host;
+  int managed;
+  unsigned flags;
+};
+
+std::mutex lock;
+std::set<void*> signals;
+
+unsigned long long address(const void* at) { return reinterpret_cast<unsigned long long>(at); }
+
+}  // namespace
+
+EXPORTED hipRuntimeGetVersion(int* version) {
+  *version = 60200000;
+  return kSuccess;
+}
+extern "C" [[gnu::visibility("default")]] const char* hipGetErrorString(int code) {
+  const char* text = nullptr;
+  cuGetErrorString(code, &text);
+  return text;
+}
+EXPORTED hipGetDevice(int* device) {
+  *device = 0;  // as of a thread that has chosen none
+  cuCtxGetDevice(device);
+  return kSuccess;
+}
+EXPORTED hipSetDevice(int device) {
+  void* context = nullptr;
+  void* popped = nullptr;
+  if (cuDevicePrimaryCtxRetain(&context, device) != kSuccess) return kInvalidValue;
+  cuCtxPopCurrent_v2(&popped);
+  return cuCtxPushCurrent_v2(context);
+}
+namespace {
+/// HIP's calls work in a thread that has chosen no device.
+void choose() {
+  int device = 0;
+  if (cuCtxGetDevice(&device) != kSuccess) hipSetDevice(0);
+}
+}  // namespace
+EXPORTED hipStreamGetDevice(void* stream, int* device) {
+  void* context = nullptr;
+  void* popped = nullptr;
+  if (cuStreamGetCtx(stream, &context) != kSuccess) return kInvalidHandle;
+  cuCtxPushCurrent_v2(context);
+  cuCtxGetDevice(device);
+  return cuCtxPopCurrent_v2(&popped);
+}
+EXPORTED hipStreamCreateWithFlags(void** stream, unsigned flags) {
+  choose();
+  return cuStreamCreate(stream, flags);
+}
+EXPORTED hipStreamQuery(void* stream) { return cuStreamQuery(stream); }
+EXPORTED hipStreamIsCapturing(void* stream, int* status) { return cuStreamIsCapturing(stream, status); }
+EXPORTED hipStreamBeginCapture(void* stream, int mode) { return cuStreamBeginCapture_v2(stream, mode); }
+EXPORTED hipStreamEndCapture(void* stream, void** graph) { return cuStreamEndCapture(stream, graph); }
+EXPORTED hipGraphGetNodes(void* graph, void** nodes, std::size_t* count) { return cuGraphGetNodes(graph, nodes, count); }
+EXPORTED hipGraphDestroy(void* graph) { return cuGraphDestroy(graph); }
+EXPORTED hipThreadExchangeStreamCaptureMode(int* mode) { return cuThreadExchangeStreamCaptureMode(mode); }
+EXPORTED hipLaunchHostFunc(void* stream, void (*function)(void*), void* argument) {
+  choose();
+  return cuLaunchHostFunc(stream, function, argument);
+}
+EXPORTED hipStreamWriteValue32(void* stream, void* at, std::uint32_t value, unsigned flags) {
+  choose();
+  return cuStreamWriteValue32_v2(stream, address(at), value, flags);
+}
+EXPORTED hipStreamWaitValue32(void* stream, void* at, std::uint32_t value, unsigned flags, std::uint32_t mask) {
+  choose();
+  {
+    const std::lock_guard guard(lock);
+    if (!signals.contains(at) || mask != 0xFFFFFFFF) return kInvalidValue;
+  }
+  return cuStreamWaitValue32_v2(stream, address(at), value, flags);
+}
+EXPORTED hipHostMalloc(void** at, std::size_t bytes, unsigned flags) { return cuMemHostAlloc(at, bytes, flags); }
+EXPORTED hipExtMallocWithFlags(void** at, std::size_t bytes, unsigned flags) {
+  if (bytes != 8 || flags != 2) return kInvalidValue;
+  *at = std::calloc(1, bytes);
+  const std::lock_guard guard(lock);
+  signals.insert(*at);
+  return kSuccess;
+}
+EXPORTED hipPointerGetAttributes(Pointer* pointer, const void* at) {
+  unsigned type = 0;
+  *pointer = {};
+  if (cuPointerGetAttribute(&type, 2, address(at)) != kSuccess) return kSuccess;  // not registered
+  pointer->type = static_cast<int>(type);
+  return cuPointerGetAttribute(&pointer->device, 9, address(at));
+}
+EXPORTED hipMemcpyAsync(void* to, const void* from, std::size_t bytes, int kind, void* stream) {
+  choose();
+  if (kind == 1) return cuMemcpyHtoDAsync_v2(address(to), from, bytes, stream);
+  return kind == 2 ? cuMemcpyDtoHAsync_v2(to, address(from), bytes, stream) : kInvalidValue;
+}
+EXPORTED hipEventCreateWithFlags(void** event, unsigned flags) { return cuEventCreate(event, flags); }
+EXPORTED hipEventRecord(void* event, void* stream) {
+  choose();
+  return cuEventRecord(event, stream);
+}
+EXPORTED hipEventQuery(void* event) { return cuEventQuery(event); }
