@@ -125,6 +125,9 @@ class CollectiveStep final : public queue::Step {
   CollectiveStep(queue::Communicator& c, queue::Staged staged, Make make, const char* call)
       : Step(true, call), inner_(c.inner), staged_(std::move(staged)), make_(std::move(make)) {}
   [[nodiscard]] bool any_thread() const noexcept override { return false; }
+  void put_before() override { staged_.put_before(); }
+  void put_behind() override { staged_.put_behind(); }
+  [[nodiscard]] bool puts_behind() const noexcept override { return staged_.puts_behind(); }
   [[nodiscard]] progress::Waiter* waiter() const noexcept override { return &inner_->endpoint().waiter(); }
   [[nodiscard]] std::uint64_t communicator() const noexcept override { return p2p::to_bits(inner_->handle); }
   [[nodiscard]] std::string waits_for() const override {

@@ -14,11 +14,7 @@ enum class Place : std::uint8_t {
   elsewhere,  ///< of another device than the queue's
 };
 
-/// A copy that was begun.
-struct Copy {
-  std::uint64_t number = 0;
-};
-
+/// Any thread.
 class Device {
  public:
   Device() = default;
@@ -29,14 +25,44 @@ class Device {
   [[nodiscard]] virtual Place place(const void* at) noexcept = 0;
   /// Host memory that the device does not know: its own copies take their data at once.
   [[nodiscard]] virtual bool is_pageable(const void*) noexcept { return false; }
-  /// Begins to copy between host memory from `take` and the device's. Throws MPIError.
-  [[nodiscard]] virtual Copy copy_to_host(std::byte* to, const void* from, std::size_t bytes) = 0;
-  [[nodiscard]] virtual Copy copy_to_device(void* to, const std::byte* from, std::size_t bytes) = 0;
-  /// Throws MPIError where it has failed.
-  [[nodiscard]] virtual bool is_over(Copy copy) = 0;
   /// Host memory that the device copies to and from fast. Throws std::bad_alloc, MPIError.
   [[nodiscard]] virtual std::byte* take(std::size_t bytes) = 0;
   virtual void give(std::byte* at) noexcept = 0;
+};
+
+/// A copy that was begun.
+struct Copy {
+  std::uint64_t number = 0;
+};
+
+/// Of a queue beside which the engine copies. By its thread. Functions throw MPIError.
+class EngineCopies {
+ public:
+  EngineCopies() = default;
+  virtual ~EngineCopies() = default;
+  EngineCopies(const EngineCopies&) = delete;
+  EngineCopies& operator=(const EngineCopies&) = delete;
+
+  /// Begin to copy between host memory from `Device::take` and the device's.
+  [[nodiscard]] virtual Copy copy_to_host(std::byte* to, const void* from, std::size_t bytes) = 0;
+  [[nodiscard]] virtual Copy copy_to_device(void* to, const std::byte* from, std::size_t bytes) = 0;
+  /// Throws where it has failed.
+  [[nodiscard]] virtual bool is_over(Copy copy) = 0;
+};
+
+/// Of a queue on which the copies are put. Any thread. Functions throw MPIError.
+class QueueCopies {
+ public:
+  QueueCopies() = default;
+  virtual ~QueueCopies() = default;
+  QueueCopies(const QueueCopies&) = delete;
+  QueueCopies& operator=(const QueueCopies&) = delete;
+
+  /// Puts one on the queue, behind all that is there now.
+  virtual void put_to_host(std::byte* to, const void* from, std::size_t bytes) = 0;
+  virtual void put_to_device(void* to, const std::byte* from, std::size_t bytes) = 0;
+  /// Copies at once, beside the queue, and waits for that.
+  virtual void copy_now(void* to, const std::byte* from, std::size_t bytes) = 0;
 };
 
 }  // namespace plait::queue

@@ -105,12 +105,20 @@ void GpuQueue::put(StepPointer step) {
     return;
   }
   wait_for_room(*step);
-  const bool holds_up = step->holds_up();
-  const std::uint32_t number = ++put_;
+  step->put_before();
+  put(++put_, step, false, step->holds_up());
+  if (step->holds_up() && step->puts_behind()) {
+    step->put_behind();
+    put(++put_, std::move(step), true, false);
+  }
+  engine::wake();
+}
+
+void GpuQueue::put(std::uint32_t number, StepPointer step, bool passed, bool holds_up) {
   {
     const std::lock_guard guard(lock_);
     require(!failed_, MPI_ERR_OTHER);
-    waiting_.push_back({number, std::move(step)});  // before the stream can come to it
+    waiting_.push_back({number, std::move(step), passed});  // before the stream can come to it
   }
   count();
   await(1);
@@ -123,7 +131,13 @@ void GpuQueue::put(StepPointer step) {
     }
     throw;
   }
-  engine::wake();
+}
+
+void GpuQueue::put_to_host(std::byte* to, const void* from, std::size_t bytes) {
+  device_.driver().copy(device_.context(), stream_, to, from, bytes, false);
+}
+void GpuQueue::put_to_device(void* to, const std::byte* from, std::size_t bytes) {
+  device_.driver().copy(device_.context(), stream_, to, from, bytes, true);
 }
 
 /// A driver that has no room for more waits with its locks held, and calls of the engine's thread would wait for these.
@@ -141,6 +155,8 @@ void GpuQueue::wait_for_room(const Step& step) {
   p2p::Hang hang(text);
   progress::wait_until(here, progress::kForThreads, [] { return false; }, has_room, [&] { hang.check({step.call(), nullptr}); });
 }
+
+void GpuQueue::copy_now(void* to, const std::byte* from, std::size_t bytes) { device_.copy_now(to, from, bytes); }
 
 bool GpuQueue::take_back(std::uint32_t number) noexcept {
   const std::lock_guard guard(lock_);
@@ -198,7 +214,9 @@ void GpuQueue::put_in_graph(StepPointer step) {
     repeated_.push_back(std::move(made));
   }
   await(1);
+  repeated.step->put_before();
   signal_in_graph(repeated);
+  if (repeated.step->holds_up()) repeated.step->put_behind();
   engine::wake();
 }
 
@@ -266,7 +284,8 @@ bool GpuQueue::look() noexcept {
     moved = begin_arrived(arrived);
   }
   moved |= begin_repeated();
-  if (!moved && device_.has_failed()) moved = give_up();
+  // A call that puts a step there may wait with the driver's locks held for this thread to go on: then it is not asked.
+  if (const std::unique_lock putting(putting_, std::try_to_lock); !moved && putting && device_.has_failed()) moved = give_up();
   return moved;
 }
 
@@ -281,7 +300,12 @@ bool GpuQueue::begin_arrived(std::uint32_t arrived) noexcept {
       waiting_.pop_front();
     }
     await(-1);
-    run(std::move(next.step), nullptr, next.number);
+    if (next.passed) {
+      next.step.reset();
+      uncount();
+    } else {
+      run(std::move(next.step), nullptr, next.number);
+    }
     moved = true;
   }
 }
@@ -315,6 +339,11 @@ bool GpuQueue::give_up() noexcept {
   if (left.empty()) return false;
   await(-static_cast<int>(left.size()));
   for (Waiting& w : left) {
+    if (w.passed) {
+      w.step.reset();
+      uncount();
+      continue;
+    }
     w.step->give_up(MPI_ERR_OTHER);
     settle(std::move(w.step), nullptr, w.number);
   }

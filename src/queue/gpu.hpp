@@ -14,7 +14,7 @@
 
 namespace plait::queue {
 
-class GpuQueue final : public Queue, public std::enable_shared_from_this<GpuQueue> {
+class GpuQueue final : public Queue, public QueueCopies, public std::enable_shared_from_this<GpuQueue> {
  public:
   /// Null where the driver knows no such stream; `why` says more. Throws MPIError, std::bad_alloc, std::system_error.
   static QueuePointer make(Driver& driver, StreamHandle stream, std::string& why);
@@ -24,6 +24,10 @@ class GpuQueue final : public Queue, public std::enable_shared_from_this<GpuQueu
 
   void put(StepPointer step) override;
   [[nodiscard]] Device* device() noexcept override { return &device_; }
+  [[nodiscard]] QueueCopies* queue_copies() noexcept override { return this; }
+  void put_to_host(std::byte* to, const void* from, std::size_t bytes) override;
+  void put_to_device(void* to, const std::byte* from, std::size_t bytes) override;
+  void copy_now(void* to, const std::byte* from, std::size_t bytes) override;
   [[nodiscard]] bool idle() noexcept override;
   [[nodiscard]] int take_error() override;
   void forget() noexcept override;
@@ -40,7 +44,9 @@ class GpuQueue final : public Queue, public std::enable_shared_from_this<GpuQueu
   struct Waiting {
     std::uint32_t number;
     StepPointer step;
+    bool passed = false;  ///< it has begun long ago, and is kept for what it has put behind itself
   };
+  void put(std::uint32_t number, StepPointer step, bool passed, bool holds_up);
   /// A step of a graph, which begins again whenever the graph is launched.
   struct Repeated {
     GpuQueue* queue;

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <map>
 #include <new>
+#include <thread>
 #include <utility>
 
 #include "base/error.hpp"
@@ -16,8 +17,8 @@ namespace {
 
 /// Memory is taken in powers of two. Small pieces are cut from slabs, as taking memory from the driver may wait for what runs on the GPU.
 constexpr unsigned kSmallest = 8;
-constexpr unsigned kLargestOfSlab = 19;
-constexpr std::size_t kSlab = std::size_t{4} << 20;
+constexpr unsigned kLargestOfSlab = 23;
+constexpr std::size_t kSlab = std::size_t{64} << 20;
 constexpr std::int64_t kAskAgain = 1'000'000;  // ns
 constexpr std::size_t kApart = 128;            // words that the GPU writes, and those that the host does
 
@@ -88,31 +89,17 @@ Place GpuDevice::place(const void* at) noexcept {
 }
 bool GpuDevice::is_pageable(const void* at) noexcept { return driver_.place(context_, at).kind == GpuPlace::Kind::pageable; }
 
-Copy GpuDevice::begin(void* to, const void* from, std::size_t bytes, bool to_device) {
-  driver_.copy(context_, own_, to, from, bytes, to_device);
-  return {++begun_};
-}
-Copy GpuDevice::copy_to_host(std::byte* to, const void* from, std::size_t bytes) { return begin(to, from, bytes, false); }
-Copy GpuDevice::copy_to_device(void* to, const std::byte* from, std::size_t bytes) { return begin(to, from, bytes, true); }
-
-bool GpuDevice::is_over(Copy copy) {
-  // One event for all copies that were begun since the last one.
-  if (copy.number > recorded_up_to_) {
-    if (events_.empty()) events_.push_back(driver_.make_event(context_));
-    driver_.record(context_, events_.back(), own_);
-    recorded_.push_back({events_.back(), begun_});
-    events_.pop_back();
-    recorded_up_to_ = begun_;
-  }
-  while (over_ < copy.number) {
-    const Answer answer = driver_.query_event(context_, recorded_.front().event);
+void GpuDevice::copy_now(void* to, const std::byte* from, std::size_t bytes) {
+  const std::lock_guard guard(copying_);
+  driver_.copy(context_, own_, to, from, bytes, true);
+  if (!copied_) copied_ = driver_.make_event(context_);
+  driver_.record(context_, copied_, own_);
+  for (;;) {
+    const Answer answer = driver_.query_event(context_, copied_);
     require(answer != Answer::failed, MPI_ERR_OTHER);
-    if (answer == Answer::not_yet) return false;
-    over_ = recorded_.front().number;
-    events_.push_back(recorded_.front().event);
-    recorded_.pop_front();
+    if (answer == Answer::done) return;
+    std::this_thread::yield();
   }
-  return true;
 }
 
 std::byte* GpuDevice::take_with_lock(unsigned size_class) {

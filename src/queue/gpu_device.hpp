@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <deque>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
@@ -39,21 +38,14 @@ class GpuDevice final : public Device {
 
   [[nodiscard]] Place place(const void* at) noexcept override;
   [[nodiscard]] bool is_pageable(const void* at) noexcept override;
-  [[nodiscard]] Copy copy_to_host(std::byte* to, const void* from, std::size_t bytes) override;
-  [[nodiscard]] Copy copy_to_device(void* to, const std::byte* from, std::size_t bytes) override;
-  [[nodiscard]] bool is_over(Copy copy) override;
+  /// Copies to the device and waits for that. Any thread. Throws MPIError.
+  void copy_now(void* to, const std::byte* from, std::size_t bytes);
   [[nodiscard]] std::byte* take(std::size_t bytes) override;
   void give(std::byte* at) noexcept override;
 
  private:
-  struct Recorded {
-    void* event;
-    std::uint64_t number;  ///< of the last copy before it
-  };
-
   GpuDevice(Driver& driver, GpuContext context);
   [[nodiscard]] std::byte* take_with_lock(unsigned size_class);
-  [[nodiscard]] Copy begin(void* to, const void* from, std::size_t bytes, bool to_device);
 
   Driver& driver_;
   const GpuContext context_;
@@ -63,11 +55,8 @@ class GpuDevice final : public Device {
   std::atomic<bool> failed_{false};
   std::atomic<std::int64_t> asked_{0};  ///< when the driver was asked, in ns
 
-  // The engine's thread's: copies end in the order in which they were begun.
-  std::uint64_t begun_ = 0, recorded_up_to_ = 0, over_ = 0;
-  std::deque<Recorded> recorded_;
-  std::vector<void*> events_;
-
+  std::mutex copying_;  // over the next
+  void* copied_ = nullptr;
   std::mutex lock_;  // over what follows
   std::vector<std::vector<std::byte*>> free_;
   std::unordered_map<std::byte*, unsigned> class_of_;

@@ -28,7 +28,7 @@ class MessageStep final : public Step {
     MPI_Count count = m.count;
     MPI_Datatype type = m.type;
     if (place == Place::device) {
-      staging_.emplace(*device, p2p::memory_of(m.buffer, m.count, m.type));
+      staging_.emplace(*queue_, p2p::memory_of(m.buffer, m.count, m.type));
       buffer = staging_->host();
       count = static_cast<MPI_Count>(staging_->bytes());
       type = MPI_BYTE;
@@ -43,6 +43,17 @@ class MessageStep final : public Step {
   }
   ~MessageStep() override { request_->kind->free(*request_); }
 
+  void put_before() override {
+    // Also of a receive: a message that is shorter than the buffer leaves the rest as it is.
+    if (by_queue()) staging_->put_to_host();
+  }
+  void put_behind() override {
+    if (puts_behind()) staging_->put_to_device();
+  }
+  [[nodiscard]] bool puts_behind() const noexcept override { return by_queue() && !is_send_; }
+  void finish_here() override {
+    if (by_queue() && !is_send_ && received_ > 0) staging_->copy_now(received_);
+  }
   [[nodiscard]] bool any_thread() const noexcept override { return !queue_->device(); }
   // Where the MPI lets in one thread at a time, a message to another node waits for others.
   [[nodiscard]] bool light() const noexcept override { return !staging_ && (!mpi_lock_needed() || !transport::network()); }
@@ -66,7 +77,7 @@ class MessageStep final : public Step {
     phase_ = Phase::copying_in;
     if (turns_) turn_ = turns_->take();
     in_turn([&] {
-      if (is_send_ && staging_) {
+      if (is_send_ && by_engine()) {
         staging_->to_host();
       } else if (may_start()) {
         start();
@@ -77,18 +88,18 @@ class MessageStep final : public Step {
   bool do_advance() override {
     if (phase_ == Phase::copying_in) {
       in_turn([&] {
-        if ((!is_send_ || !staging_ || staging_->is_over()) && may_start()) start();
+        if ((!is_send_ || !by_engine() || staging_->is_over()) && may_start()) start();
       });
       if (phase_ == Phase::copying_in) return false;
     }
     if (phase_ == Phase::travelling) {
       if (!arrived()) return false;
-      const std::uint64_t received = p2p::as_operation_of(*request_).received;
+      received_ = std::min(p2p::as_operation_of(*request_).received, staging_ ? staging_->bytes() : 0);
       error_ = request_->kind->retire(*request_, &status_);
       phase_ = Phase::copying_out;
-      if (!is_send_ && staging_ && received > 0) staging_->to_device(std::min(received, staging_->bytes()));
+      if (!is_send_ && by_engine() && received_ > 0) staging_->to_device(received_);
     }
-    if (staging_ && !staging_->is_over()) return false;
+    if (by_engine() && !staging_->is_over()) return false;
     if (asked_) write_status(asked_);
     if (error_ != MPI_SUCCESS) throw MPIError{error_, false};
     return true;
@@ -101,6 +112,8 @@ class MessageStep final : public Step {
     return request_->kind->done(*request_);
   }
 
+  [[nodiscard]] bool by_queue() const noexcept { return staging_ && staging_->by_queue(); }
+  [[nodiscard]] bool by_engine() const noexcept { return staging_ && !staging_->by_queue(); }
   [[nodiscard]] bool may_start() const noexcept { return !turns_ || turns_->is_next(turn_); }
   /// Lets the next one start where this one has, or has failed.
   template <class Body>
@@ -140,6 +153,7 @@ class MessageStep final : public Step {
   MPI_Status* asked_;
   MPI_Status status_{};
   std::optional<Staging> staging_;
+  std::uint64_t received_ = 0;  ///< into it
   std::unique_ptr<std::byte[]> taken_;
   std::uint64_t taken_bytes_ = 0;
   Request* request_ = nullptr;

@@ -20,6 +20,7 @@ class OpenClQueue final : public Queue, public std::enable_shared_from_this<Open
 
   void put(StepPointer step) override;
   [[nodiscard]] Device* device() noexcept override { return &device_; }
+  [[nodiscard]] EngineCopies* engine_copies() noexcept override { return &device_; }
   [[nodiscard]] int take_error() override;
 
   /// Begins the steps that the queue has come to; true if there were any. By the engine's thread.

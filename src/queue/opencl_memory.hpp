@@ -16,7 +16,7 @@ void add_shared(ContextHandle context, void* address, std::size_t bytes);
 void release_address(void* address);
 
 /// The device of a queue, and the memory of its context. Copies are made on a queue of plait's own: the program's is held up meanwhile.
-class OpenClDevice final : public Device {
+class OpenClDevice final : public Device, public EngineCopies {
  public:
   /// Throws MPIError.
   OpenClDevice(ContextHandle context, DeviceHandle device);

@@ -23,6 +23,9 @@ class Queue {
   virtual void put(StepPointer step) = 0;
   /// Whose memory its functions work on; null: the host's.
   [[nodiscard]] virtual Device* device() noexcept { return nullptr; }
+  /// How memory of its device is copied: on the queue itself, or, where that is null, beside it by the engine. One with a device has one.
+  [[nodiscard]] virtual QueueCopies* queue_copies() noexcept { return nullptr; }
+  [[nodiscard]] virtual EngineCopies* engine_copies() noexcept { return nullptr; }
   /// Has all run that was put on it? Then a send can take its data at once.
   [[nodiscard]] virtual bool idle() noexcept { return false; }
 

@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include "base/error.hpp"
 #include "progress/wait.hpp"
 #include "queue/engine.hpp"
 
@@ -34,6 +35,11 @@ constexpr RequestKind kQueued{
         [](Request& r, void* status) {
           const StepPointer step = take(r);
           step->write_status(static_cast<MPI_Status*>(status));
+          try {
+            step->finish_here();
+          } catch (const MPIError& e) {
+            return e.code;
+          }
           return step->error();
         },
     .peek =

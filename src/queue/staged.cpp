@@ -12,7 +12,7 @@ Staging* Staged::stage(const void* at, MPI_Count count, MPI_Datatype type, Use u
   const Place place = device && at && at != MPI_IN_PLACE && count > 0 ? device->place(at) : Place::host;
   require(place != Place::elsewhere, MPI_ERR_BUFFER);
   if (place == Place::host) return nullptr;
-  parts_.push_back({std::make_unique<Staging>(*device, p2p::memory_of(at, count, type)), use});
+  parts_.push_back({std::make_unique<Staging>(*queue_, p2p::memory_of(at, count, type)), use});
   return parts_.back().staging.get();
 }
 
@@ -32,15 +32,31 @@ void* Staged::computed(const void* at, MPI_Count count, MPI_Datatype type, Use u
   return staging->host() - (memory.at - static_cast<const std::byte*>(at));
 }
 
+void Staged::put_before() const {
+  for (const Part& part : parts_) {
+    if (part.staging->by_queue() && part.use != Use::written) part.staging->put_to_host();
+  }
+}
+
+void Staged::put_behind() const {
+  for (const Part& part : parts_) {
+    if (part.staging->by_queue() && part.use != Use::read) part.staging->put_to_device();
+  }
+}
+
+bool Staged::puts_behind() const noexcept {
+  return std::ranges::any_of(parts_, [](const Part& part) { return part.staging->by_queue() && part.use != Use::read; });
+}
+
 void Staged::to_host() {
   for (const Part& part : parts_) {
-    if (part.use != Use::written) part.staging->to_host();
+    if (!part.staging->by_queue() && part.use != Use::written) part.staging->to_host();
   }
 }
 
 void Staged::to_device() {
   for (const Part& part : parts_) {
-    if (part.use != Use::read) part.staging->to_device(part.staging->bytes());
+    if (!part.staging->by_queue() && part.use != Use::read) part.staging->to_device(part.staging->bytes());
   }
 }
 

@@ -30,7 +30,11 @@ class Staged {
   /// With its datatype, for calls that compute: its elements must not have gaps.
   [[nodiscard]] void* computed(const void* at, MPI_Count count, MPI_Datatype type, Use use);
 
-  /// Begins to copy what the call reads. Throws MPIError.
+  /// Puts copies on the queue: of what the call reads, and of what it has written. Throw MPIError.
+  void put_before() const;
+  void put_behind() const;
+  [[nodiscard]] bool puts_behind() const noexcept;
+  /// Begins to copy what the call reads, and the queue does not. Throws MPIError.
   void to_host();
   /// Begins to copy what it has written. Throws MPIError.
   void to_device();

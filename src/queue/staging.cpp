@@ -5,8 +5,12 @@
 #include <utility>
 
 namespace plait::queue {
-
-Staging::Staging(Device& device, lane::Memory memory) : device_(device), memory_(std::move(memory)), host_(device.take(memory_.bytes)) {}
+Staging::Staging(Queue& queue, lane::Memory memory)
+    : device_(*queue.device()),
+      memory_(std::move(memory)),
+      queue_copies_(queue.queue_copies()),
+      engine_copies_(queue.engine_copies()),
+      host_(device_.take(memory_.bytes)) {}
 Staging::~Staging() { device_.give(host_); }
 
 template <class Run>
@@ -29,21 +33,35 @@ void Staging::for_each_run(std::uint64_t bytes, Run copy) const {
   }
 }
 
+void Staging::put_to_host() const {
+  for_each_run(memory_.bytes,
+               [&](std::byte* at, std::uint64_t offset, std::uint64_t n) { queue_copies_->put_to_host(host_ + offset, at, n); });
+}
+
+void Staging::put_to_device() const {
+  for_each_run(memory_.bytes,
+               [&](std::byte* at, std::uint64_t offset, std::uint64_t n) { queue_copies_->put_to_device(at, host_ + offset, n); });
+}
+
+void Staging::copy_now(std::uint64_t bytes) const {
+  for_each_run(bytes, [&](std::byte* at, std::uint64_t offset, std::uint64_t n) { queue_copies_->copy_now(at, host_ + offset, n); });
+}
+
 void Staging::to_host() {
   for_each_run(memory_.bytes, [&](std::byte* at, std::uint64_t offset, std::uint64_t n) {
-    copies_.push_back(device_.copy_to_host(host_ + offset, at, n));
+    copies_.push_back(engine_copies_->copy_to_host(host_ + offset, at, n));
   });
 }
 
 void Staging::to_device(std::uint64_t bytes) {
   for_each_run(bytes, [&](std::byte* at, std::uint64_t offset, std::uint64_t n) {
-    copies_.push_back(device_.copy_to_device(at, host_ + offset, n));
+    copies_.push_back(engine_copies_->copy_to_device(at, host_ + offset, n));
   });
 }
 
 bool Staging::is_over() {
   while (!copies_.empty()) {
-    if (!device_.is_over(copies_.back())) return false;
+    if (!engine_copies_->is_over(copies_.back())) return false;
     copies_.pop_back();
   }
   return true;

@@ -1,18 +1,18 @@
-// Host memory in which the data of one call are while they travel, in packed form, for a buffer in a device's memory. By the engine's
-// thread, but for making and destroying one.
+// Host memory in which the data of one call are while they travel, in packed form, for a buffer in a device's memory. The copies are put on
+// the queue, or are the engine's.
 #pragma once
 
 #include <vector>
 
 #include "lane/memory.hpp"
-#include "queue/device.hpp"
+#include "queue/queue.hpp"
 
 namespace plait::queue {
 
 class Staging {
  public:
-  /// For a buffer in the device's memory. Throws MPIError, std::bad_alloc.
-  Staging(Device& device, lane::Memory memory);
+  /// For a buffer in the memory of the queue's device. Throws MPIError, std::bad_alloc.
+  Staging(Queue& queue, lane::Memory memory);
   ~Staging();
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
@@ -20,6 +20,15 @@ class Staging {
   [[nodiscard]] std::byte* host() const noexcept { return host_; }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return memory_.bytes; }
 
+  /// Are its copies put on the queue?
+  [[nodiscard]] bool by_queue() const noexcept { return queue_copies_ != nullptr; }
+  /// Puts them there. Throw MPIError.
+  void put_to_host() const;
+  void put_to_device() const;
+  /// Copies the first so many bytes to the device and waits for that. Any thread. Throws MPIError.
+  void copy_now(std::uint64_t bytes) const;
+
+  // By the engine, where they are not.
   /// Begin to copy all; or the first so many bytes, which a receive has got. Throw MPIError.
   void to_host();
   void to_device(std::uint64_t bytes);
@@ -33,6 +42,8 @@ class Staging {
 
   Device& device_;
   lane::Memory memory_;
+  QueueCopies* queue_copies_;  ///< null: the engine copies
+  EngineCopies* engine_copies_;
   std::byte* host_;
   std::vector<Copy> copies_;
 };

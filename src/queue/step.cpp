@@ -98,6 +98,16 @@ std::string WaitStep::waits_for() const {
   return text;
 }
 
+void WaitStep::put_behind() {
+  for (const Awaited& a : awaited_) {
+    if (a.step) a.step->put_behind();
+  }
+}
+
+bool WaitStep::puts_behind() const noexcept {
+  return std::ranges::any_of(awaited_, [](const Awaited& a) { return a.step && a.step->puts_behind(); });
+}
+
 bool WaitStep::do_advance() {
   bool all = true;
   for (Awaited& a : awaited_) all &= a.advance();

@@ -48,6 +48,14 @@ class Step {
   [[nodiscard]] virtual bool any_thread() const noexcept { return true; }
   /// Can a callback of a driver's begin it and make a round of it? It does so fast then, and calls nothing of the device's.
   [[nodiscard]] virtual bool light() const noexcept { return false; }
+  /// What has to be put on the queue itself, before the mark at which it begins and behind what holds up the queue: copies of a device's
+  /// memory, where the queue makes these. By the call that puts it there. Throw MPIError.
+  virtual void put_before() {}
+  virtual void put_behind() {}
+  /// Does it put anything behind? Then it has to be kept until the queue has passed that.
+  [[nodiscard]] virtual bool puts_behind() const noexcept { return false; }
+  /// A request of it ends on the host, and no wait on the queue will: copies what it has received to the device. Throws MPIError.
+  virtual void finish_here() {}
   /// Where a thread waits for it; null: nobody tells when there is something.
   [[nodiscard]] virtual progress::Waiter* waiter() const noexcept { return nullptr; }
   /// Whose error handler is told of its error.
@@ -114,6 +122,8 @@ class WaitStep final : public Step {
   [[nodiscard]] progress::Waiter* waiter() const noexcept override;
   [[nodiscard]] std::string waits_for() const override;
   [[nodiscard]] std::uint64_t communicator() const noexcept override { return communicator_; }
+  void put_behind() override;
+  [[nodiscard]] bool puts_behind() const noexcept override;
 
  private:
   void do_begin() override {}
