@@ -284,8 +284,7 @@ bool GpuQueue::look() noexcept {
     moved = begin_arrived(arrived);
   }
   moved |= begin_repeated();
-  // A call that puts a step there may wait with the driver's locks held for this thread to go on: then it is not asked.
-  if (const std::unique_lock putting(putting_, std::try_to_lock); !moved && putting && device_.has_failed()) moved = give_up();
+  if (!moved && device_.has_failed()) moved = give_up();
   return moved;
 }
 

@@ -1,9 +1,11 @@
 #include "queue/gpu_device.hpp"
 
 #include <mpi.h>
+#include <pthread.h>
 
 #include <bit>
 #include <chrono>
+#include <csignal>
 #include <map>
 #include <new>
 #include <thread>
@@ -19,7 +21,7 @@ namespace {
 constexpr unsigned kSmallest = 8;
 constexpr unsigned kLargestOfSlab = 23;
 constexpr std::size_t kSlab = std::size_t{64} << 20;
-constexpr std::int64_t kAskAgain = 1'000'000;  // ns
+constexpr std::int64_t kAskAgain = 5'000'000;  // ns
 constexpr std::size_t kApart = 128;            // words that the GPU writes, and those that the host does
 
 [[nodiscard]] unsigned class_for(std::size_t bytes) noexcept {
@@ -36,7 +38,11 @@ GpuDevice& GpuDevice::of(Driver& driver, GpuContext context) {
   static auto& devices = *new std::map<std::pair<Driver*, GpuContext>, GpuDevice*>;
   const std::lock_guard guard(lock);
   GpuDevice*& device = devices[{&driver, context}];
-  if (!device) device = new GpuDevice(driver, context);
+  if (!device) {
+    auto* const made = new GpuDevice(driver, context);
+    made->start_asking();
+    device = made;
+  }
   return *device;
 }
 
@@ -54,10 +60,41 @@ bool GpuDevice::has_failed() noexcept {
   const std::int64_t when = now();
   if (when - asked_.load(std::memory_order_relaxed) < kAskAgain) return false;
   asked_.store(when, std::memory_order_relaxed);
-  // A stream of plait's own tells as well as the program's, which may be gone: an error of a kernel ends all in its context.
-  if (driver_.query(context_, own_) != Answer::failed) return false;
-  failed_.store(true, std::memory_order_relaxed);
-  return true;
+  wanted_.store(true, std::memory_order_release);
+  want_.notify();
+  return false;
+}
+
+void GpuDevice::start_asking() {
+  event_count_begin();
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);  // signals are for the program's threads
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    std::thread([this] { ask(); }).detach();
+  } catch (...) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    throw;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void GpuDevice::ask() noexcept {
+  for (;;) {
+    const EventCount::Key key = want_.prepare();
+    if (wanted_.load(std::memory_order_acquire)) {
+      want_.cancel(key);
+    } else {
+      want_.wait(key, std::chrono::seconds(10));
+    }
+    if (!wanted_.exchange(false, std::memory_order_acquire)) continue;
+    // A stream of plait's own tells as well as the program's, which may be gone: an error of a kernel ends all in its context.
+    if (driver_.query(context_, own_) == Answer::failed) {
+      failed_.store(true, std::memory_order_relaxed);
+      return;
+    }
+  }
 }
 
 Words GpuDevice::take_words(Of of) {

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/event_count.hpp"
 #include "queue/device.hpp"
 #include "queue/driver.hpp"
 
@@ -28,7 +29,8 @@ class GpuDevice final : public Device {
   [[nodiscard]] GpuContext context() const noexcept { return context_; }
   [[nodiscard]] bool has_memory_operations() const noexcept { return memory_operations_; }
   [[nodiscard]] bool can_capture_memory_operations() const noexcept { return captured_memory_operations_; }
-  /// Nothing runs in the context any more. Asks the driver now and then.
+  /// Nothing runs in the context any more. Has the driver asked now and then, by a thread of its own: a call of the driver's may wait for
+  /// one of the program's, which holds the driver's locks until a message has come that the caller is to bring.
   [[nodiscard]] bool has_failed() noexcept;
 
   /// Words whose values are those that they had when they were given back, at first 0. Those of graphs are 0 whenever a graph is over.
@@ -45,6 +47,8 @@ class GpuDevice final : public Device {
 
  private:
   GpuDevice(Driver& driver, GpuContext context);
+  void start_asking();
+  void ask() noexcept;
   [[nodiscard]] std::byte* take_with_lock(unsigned size_class);
 
   Driver& driver_;
@@ -53,7 +57,9 @@ class GpuDevice final : public Device {
   const StreamHandle own_;
   bool memory_operations_ = false, captured_memory_operations_ = false;
   std::atomic<bool> failed_{false};
-  std::atomic<std::int64_t> asked_{0};  ///< when the driver was asked, in ns
+  std::atomic<std::int64_t> asked_{0};  ///< when somebody wanted to know, in ns
+  std::atomic<bool> wanted_{false};
+  EventCount want_;
 
   std::mutex copying_;  // over the next
   void* copied_ = nullptr;
