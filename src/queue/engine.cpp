@@ -29,7 +29,7 @@ constexpr progress::Patience kForSteps{200, 0, 300, 8};
 constexpr std::chrono::nanoseconds kAtOnce = 200us;
 constexpr int kPart = 32;
 constexpr std::chrono::nanoseconds kShortest = 20us;
-constexpr std::chrono::nanoseconds kLongest = 2ms;
+constexpr std::chrono::nanoseconds kLongest = 5ms;
 constexpr std::chrono::nanoseconds kUntilWoken = 10s;
 /// Where something wakes the engine nearly always.
 constexpr std::chrono::nanoseconds kNowAndThen = 20ms;
