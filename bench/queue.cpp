@@ -38,7 +38,7 @@ class Stream {
     if (queue != PLAIT_QUEUE_NULL) {
       MPI_Info_create(&info);
       MPI_Info_set(info, "type", "plait_queue");
-      MPIX_Info_set_hex(info, "value", &queue, sizeof queue);
+      MPIX_Info_set_hex(info, "value", static_cast<const void*>(&queue), sizeof(plait_queue));
     }
     must(MPIX_Stream_create(info, &stream_));
     if (info != MPI_INFO_NULL) MPI_Info_free(&info);

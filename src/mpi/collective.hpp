@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <type_traits>
+#include <utility>
 
 #include "collective/algorithms.hpp"
 #include "collective/combine.hpp"
@@ -87,7 +88,7 @@ inline MakeBcast Bcast(Rank& rank, void* buf, MPI_Count n, MPI_Datatype t, int r
   return {{buf, n, t}, memory_of(buf, n, t), root};
 }
 
-inline auto gather(Rank& rank, const void* s, MPI_Count sn, MPI_Datatype st, Blocks all, int root) {
+inline auto gather(Rank& rank, const void* s, MPI_Count sn, MPI_Datatype st, const Blocks& all, int root) {
   const bool in_place = s == MPI_IN_PLACE;
   require(!in_place || rank.rank == root, MPI_ERR_BUFFER);
   return
@@ -103,7 +104,7 @@ auto Gatherv(Rank& rank, const void* s, MPI_Count sn, MPI_Datatype st, void* r, 
   return gather(rank, s, sn, st, rank.rank == root ? blocks(rank.size, r, rns, ds, rt) : Blocks{}, root);
 }
 
-inline auto scatter(Rank& rank, Blocks all, void* r, MPI_Count rn, MPI_Datatype rt, int root) {
+inline auto scatter(Rank& rank, const Blocks& all, void* r, MPI_Count rn, MPI_Datatype rt, int root) {
   const bool in_place = r == MPI_IN_PLACE;
   require(!in_place || rank.rank == root, MPI_ERR_BUFFER);
   return
@@ -127,7 +128,7 @@ struct MakeAllgather {
   bool by_team(Rank& rank, p2p::Call call) const { return collective::allgather_by_team(rank, mine, all, in_place, call); }
 };
 inline MakeAllgather allgather(const void* s, MPI_Count sn, MPI_Datatype st, Blocks all) {
-  return {unless_in_place(s, sn, st), all, s == MPI_IN_PLACE};
+  return {unless_in_place(s, sn, st), std::move(all), s == MPI_IN_PLACE};
 }
 inline auto Allgather(Rank&, const void* s, MPI_Count sn, MPI_Datatype st, void* r, MPI_Count rn, MPI_Datatype rt) {
   return allgather(s, sn, st, blocks(r, rn, rt));
@@ -143,7 +144,7 @@ struct MakeAlltoall {
   collective::Steps operator()(Collective& c) const { return collective::alltoall(c, from, to, in_place); }
   bool by_team(Rank& rank, p2p::Call call) const { return collective::alltoall_by_team(rank, from, to, in_place, call); }
 };
-inline MakeAlltoall alltoall(Blocks from, Blocks to, bool in_place) { return {from, to, in_place}; }
+inline MakeAlltoall alltoall(Blocks from, Blocks to, bool in_place) { return {std::move(from), std::move(to), in_place}; }
 inline auto Alltoall(Rank&, const void* s, MPI_Count sn, MPI_Datatype st, void* r, MPI_Count rn, MPI_Datatype rt) {
   const bool in_place = s == MPI_IN_PLACE;
   return alltoall(in_place ? Blocks{} : blocks(s, sn, st), blocks(r, rn, rt), in_place);
@@ -221,7 +222,7 @@ inline Degrees degrees(const Rank& rank) {
   const threadcomm::Neighbourhood n = threadcomm::neighbourhood_of(static_cast<const threadcomm::Rank&>(rank));
   return {static_cast<int>(n.sources.size()), static_cast<int>(n.destinations.size())};
 }
-inline auto neighbors(Blocks from, Blocks to, bool same) {
+inline auto neighbors(const Blocks& from, const Blocks& to, bool same) {
   return [from, to, same](Collective& c) { return threadcomm::neighbors(c, from, to, same); };
 }
 inline auto Neighbor_allgather(Rank& rank, const void* s, MPI_Count sn, MPI_Datatype st, void* r, MPI_Count rn, MPI_Datatype rt) {

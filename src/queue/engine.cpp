@@ -45,6 +45,8 @@ struct Watched {
 
 class Engine {
  public:
+  EventCount ended;
+
   static Engine& get() {
     static Engine& engine = *new Engine;  // never destroyed: its thread may outlive static objects
     return engine;
@@ -99,8 +101,6 @@ class Engine {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (EventCount* const at = asleep_at_.load(std::memory_order_relaxed)) at->notify();
   }
-
-  EventCount ended;
 
  private:
   /// Where the engine waits for steps: where the messages of one of them come.
@@ -227,14 +227,14 @@ class Engine {
     }
   }
 
+  EventCount wake_;
+  std::atomic<EventCount*> asleep_at_{&wake_};
   std::mutex lock_;  // over the two below
   std::thread thread_;
   std::vector<Watched> incoming_;
   mutable std::mutex looking_;  // over this one
   std::vector<Polled*> polled_;
   std::vector<Watched> active_;  // the engine's thread's
-  EventCount wake_;
-  std::atomic<EventCount*> asleep_at_{&wake_};
   std::atomic<bool> some_incoming_{false}, ending_{false};
 };
 

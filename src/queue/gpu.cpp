@@ -191,7 +191,7 @@ void GpuQueue::signal(std::uint32_t number, bool holds_up) {
 void GpuQueue::call(void (*function)(void*), std::uint32_t number) {
   auto called = std::make_unique<Called>(Called{shared_from_this(), number});
   device_.driver().call(device_.context(), stream_, function, called.get());
-  static_cast<void>(called.release());  // the function's
+  static_cast<void>(called.release());  // NOLINT(bugprone-unused-return-value): the function's
 }
 
 void GpuQueue::wait_here(const Word& word, std::uint32_t value) noexcept {

@@ -2,12 +2,12 @@
 
 namespace plait::queue {
 
-Table<plait_queue, HostQueue>& queues() noexcept {
+Table<plait_queue, HostQueue>& queues() {
   static auto& table = *new Table<plait_queue, HostQueue>;  // never destroyed: threads of queues may outlive static objects
   return table;
 }
 
-Table<plait_event, Event>& events() noexcept {
+Table<plait_event, Event>& events() {
   static auto& table = *new Table<plait_event, Event>;
   return table;
 }

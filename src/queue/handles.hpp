@@ -47,7 +47,7 @@ class Table {
   std::unordered_map<Handle, std::shared_ptr<Object>> objects_;
 };
 
-[[nodiscard]] Table<plait_queue, HostQueue>& queues() noexcept;
-[[nodiscard]] Table<plait_event, Event>& events() noexcept;
+[[nodiscard]] Table<plait_queue, HostQueue>& queues();
+[[nodiscard]] Table<plait_event, Event>& events();
 
 }  // namespace plait::queue

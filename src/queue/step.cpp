@@ -115,7 +115,7 @@ bool WaitStep::do_advance() {
   int failed = MPI_SUCCESS;
   for (Awaited& a : awaited_) {
     const int error = a.end();
-    if (each_has_status_ && a.status) a.status->MPI_ERROR = error;
+    if (each_has_status_ && p2p::wants(a.status)) a.status->MPI_ERROR = error;
     if (error != MPI_SUCCESS) failed = error;
   }
   if (failed != MPI_SUCCESS) throw MPIError{each_has_status_ ? MPI_ERR_IN_STATUS : failed, false};

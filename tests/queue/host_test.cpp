@@ -126,10 +126,12 @@ TEST_P(HostQueueTest, FunctionsAndStepsSeeWhatRanBefore) {
 TEST_P(HostQueueTest, EventsOrderQueuesThatManyThreadsFill) {
   constexpr int kQueues = 3, kThreads = 3, kTurns = 200;
   std::vector<std::shared_ptr<HostQueue>> queues;
+  queues.reserve(kQueues);
   for (int i = 0; i < kQueues; ++i) queues.push_back(make());
   // Each thread has a word, which goes from queue to queue, an event at each change.
   std::array<long, kThreads> words{};
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
       std::minstd_rand random(static_cast<unsigned>(t) + 1);
