@@ -90,7 +90,7 @@ def test_install_heeds_destdir_and_puts_nothing_elsewhere(tmp_path):
     files = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file())
     cmake = ["plaitConfig.cmake", "plaitConfigVersion.cmake", "plaitTargets-release.cmake", "plaitTargets.cmake"]
     capitals = ("GASPI", "GASPI_Ext", "PGASPI", "SHAN_comm", "SHAN_segment", "SHAN_type")
-    headers = [f"include/plait/{name}.h" for name in (*capitals, "cluster/atomics", "finepoints", "mpix", "partitioned")]
+    headers = [f"include/plait/{name}.h" for name in (*capitals, "cluster/atomics", "finepoints", "mpix", "opencl", "partitioned", "queue")]
     names = [*headers, *(f"lib/cmake/plait/{name}" for name in cmake), "lib/libplait.so", "lib/pkgconfig/plait.pc"]
     assert files == [f"opt/plait/{name}" for name in names]
     assert "prefix=/opt/plait\n" in (tmp_path / "opt/plait/lib/pkgconfig/plait.pc").read_text()
@@ -115,7 +115,7 @@ def test_only_functions_of_mpi_gaspi_shan_and_queues_are_exported():
     assert {"MPI_Waitall", "MPIX_Grequest_start"} <= set(names)
     # Open MPI's Fortran has its completion calls from libplait; test_calls.py has their list.
     fortran = r"|o?mpi_(wait|test)(all|any|some)?_f?$" if MPI.family == "openmpi" else ""
-    assert [name for name in names if not re.match(r"MPIX?_[A-Z]|p?gaspi_|(plait_)?shan_|plait_(queue|event)_" + fortran, name)] == []
+    assert [name for name in names if not re.match(r"MPIX?_[A-Z]|p?gaspi_|(plait_)?shan_|plait_(queue|event|cl)_" + fortran, name)] == []
 
 
 def test_a_running_program_can_load_it():
