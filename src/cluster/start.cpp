@@ -58,9 +58,10 @@ void fix_addresses(char** argv) {
   execv("/proc/self/exe", argv);
 }
 
-void check_addresses() {
+/// `mine`: of the libraries that the program began with. What the MPI loads for itself, with threads that it has by then, may lie
+/// elsewhere.
+void check_addresses(std::uint64_t mine) {
   const Guard guard;  // the MPI serves one thread at a time
-  const std::uint64_t mine = addresses_of_libraries();
   std::vector<std::uint64_t> all(static_cast<std::size_t>(the_job.processes));
   PMPI_Allgather(&mine, 1, MPI_UINT64_T, all.data(), 1, MPI_UINT64_T, MPI_COMM_WORLD);
   for (std::size_t n = 0; n < all.size(); ++n) {
@@ -133,11 +134,12 @@ extern "C" [[gnu::visibility("default")]] int plait_cluster_main(int argc, char*
   }
   event_count_begin();
   leave_places();
+  const std::uint64_t libraries = addresses_of_libraries();
   start_carrier(&argc, &argv);
   start_exit();
   if (the_job.processes > 1) {
     if (the_job.process == 0) check_libraries();
-    check_addresses();
+    check_addresses(libraries);
   }
   share_space();
   start_heap();
