@@ -66,123 +66,111 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
 
 // ---- blocking sends
 
-#define PLAIT_SEND(NAME, COUNT, MODE)                                                                                                      \
-  [[gnu::noinline]] static int NAME##_any(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,            \
-                                          const void* caller) {                                                                            \
-    if constexpr (Mode::MODE == Mode::standard) {                                                                                          \
-      if (auto* const q = plait::queue::find(find_communicator(comm)))                                                                     \
-        return plait::mpi::enqueue_send(*q, {buffer, count, type, {dest, tag, kAnyStream}}, #NAME);                                        \
-    }                                                                                                                                      \
-    return on_returning(                                                                                                                   \
-        comm,                                                                                                                              \
-        [&] {                                                                                                                              \
-          return plait::p2p::send(*find_communicator(comm), 0, buffer, count, type, {dest, tag, kAnyStream}, Mode::MODE, {#NAME, caller}); \
-        },                                                                                                                                 \
-        #NAME);                                                                                                                            \
-  }                                                                                                                                        \
-  [[gnu::noinline]] static int NAME##_stream(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,         \
-                                             const void* caller) {                                                                         \
-    Communicator* const c = find_communicator(comm);                                                                                       \
-    if (!c) return PLAIT_NATIVE(P##NAME(buffer, count, type, dest, tag, comm));                                                            \
-    if (Mode::MODE != Mode::synchronous && send_plain(*c, buffer, count, type, dest, tag)) return MPI_SUCCESS;                             \
-    return NAME##_any(buffer, count, type, dest, tag, comm, caller);                                                                       \
-  }                                                                                                                                        \
-  extern "C" int NAME(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {                              \
-    return communicators_exist() ? NAME##_stream(buffer, count, type, dest, tag, comm, PLAIT_CALLER)                                       \
-                                 : PLAIT_NATIVE(P##NAME(buffer, count, type, dest, tag, comm));                                            \
+#define PLAIT_SEND(NAME, COUNT, MODE)                                                                                                    \
+  [[gnu::noinline]] static int NAME##_any(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,          \
+                                          const void* caller) {                                                                          \
+    Communicator& c = *find_communicator(comm);                                                                                          \
+    if constexpr (Mode::MODE == Mode::standard) {                                                                                        \
+      if (auto* const q = plait::queue::find(&c))                                                                                        \
+        return plait::mpi::enqueue_send(*q, {buffer, count, type, {dest, tag, kAnyStream}}, #NAME);                                      \
+    }                                                                                                                                    \
+    return on_returning(                                                                                                                 \
+        comm, [&] { return plait::p2p::send(c, 0, buffer, count, type, {dest, tag, kAnyStream}, Mode::MODE, {#NAME, caller}); }, #NAME); \
+  }                                                                                                                                      \
+  [[gnu::noinline]] static int NAME##_stream(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,       \
+                                             const void* caller) {                                                                       \
+    Communicator* const c = find_communicator(comm);                                                                                     \
+    if (!c) return PLAIT_NATIVE(P##NAME(buffer, count, type, dest, tag, comm));                                                          \
+    if (Mode::MODE != Mode::synchronous && send_plain(*c, buffer, count, type, dest, tag)) return MPI_SUCCESS;                           \
+    return NAME##_any(buffer, count, type, dest, tag, comm, caller);                                                                     \
+  }                                                                                                                                      \
+  extern "C" int NAME(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {                            \
+    return communicators_exist() ? NAME##_stream(buffer, count, type, dest, tag, comm, PLAIT_CALLER)                                     \
+                                 : PLAIT_NATIVE(P##NAME(buffer, count, type, dest, tag, comm));                                          \
   }
 
 // ---- nonblocking and persistent sends
 
-#define PLAIT_ISEND(NAME, COUNT, FUNCTION, MODE)                                                                                    \
-  [[gnu::noinline]] static int NAME##_native(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,  \
-                                             MPI_Request* request) {                                                                \
-    return PLAIT_GATED(P##NAME(buffer, count, type, dest, tag, comm, request));                                                     \
-  }                                                                                                                                 \
-  [[gnu::noinline]] static int NAME##_any(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,     \
-                                          MPI_Request* request) {                                                                   \
-    if constexpr (plait::mpi::is_isend(#FUNCTION, Mode::MODE)) {                                                                    \
-      if (auto* const q = plait::queue::find(find_communicator(comm)))                                                              \
-        return plait::mpi::enqueue_isend(*q, {buffer, count, type, {dest, tag, kAnyStream}}, request, #NAME);                       \
-    }                                                                                                                               \
-    return on(                                                                                                                      \
-        comm,                                                                                                                       \
-        [&] {                                                                                                                       \
-          *request = plait::mpi::handle_of(                                                                                         \
-              plait::p2p::FUNCTION(*find_communicator(comm), 0, buffer, count, type, {dest, tag, kAnyStream}, Mode::MODE));         \
-        },                                                                                                                          \
-        #NAME);                                                                                                                     \
-  }                                                                                                                                 \
-  [[gnu::noinline]] static int NAME##_stream(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,  \
-                                             MPI_Request* request) {                                                                \
-    Communicator* const c = find_communicator(comm);                                                                                \
-    if (!c) return NAME##_native(buffer, count, type, dest, tag, comm, request);                                                    \
-    if (plait::mpi::FUNCTION##_plain(*c, buffer, count, type, dest, tag, Mode::MODE, request)) return MPI_SUCCESS;                  \
-    return NAME##_any(buffer, count, type, dest, tag, comm, request);                                                               \
-  }                                                                                                                                 \
-  extern "C" int NAME(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request* request) { \
-    return communicators_exist() ? NAME##_stream(buffer, count, type, dest, tag, comm, request)                                     \
-                                 : NAME##_native(buffer, count, type, dest, tag, comm, request);                                    \
+#define PLAIT_ISEND(NAME, COUNT, FUNCTION, MODE)                                                                                         \
+  [[gnu::noinline]] static int NAME##_native(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,       \
+                                             MPI_Request* request) {                                                                     \
+    return PLAIT_GATED(P##NAME(buffer, count, type, dest, tag, comm, request));                                                          \
+  }                                                                                                                                      \
+  [[gnu::noinline]] static int NAME##_any(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,          \
+                                          MPI_Request* request) {                                                                        \
+    Communicator& c = *find_communicator(comm);                                                                                          \
+    if constexpr (plait::mpi::is_isend(#FUNCTION, Mode::MODE)) {                                                                         \
+      if (auto* const q = plait::queue::find(&c))                                                                                        \
+        return plait::mpi::enqueue_isend(*q, {buffer, count, type, {dest, tag, kAnyStream}}, request, #NAME);                            \
+    }                                                                                                                                    \
+    return on(                                                                                                                           \
+        comm,                                                                                                                            \
+        [&] { *request = plait::mpi::handle_of(plait::p2p::FUNCTION(c, 0, buffer, count, type, {dest, tag, kAnyStream}, Mode::MODE)); }, \
+        #NAME);                                                                                                                          \
+  }                                                                                                                                      \
+  [[gnu::noinline]] static int NAME##_stream(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,       \
+                                             MPI_Request* request) {                                                                     \
+    Communicator* const c = find_communicator(comm);                                                                                     \
+    if (!c) return NAME##_native(buffer, count, type, dest, tag, comm, request);                                                         \
+    if (plait::mpi::FUNCTION##_plain(*c, buffer, count, type, dest, tag, Mode::MODE, request)) return MPI_SUCCESS;                       \
+    return NAME##_any(buffer, count, type, dest, tag, comm, request);                                                                    \
+  }                                                                                                                                      \
+  extern "C" int NAME(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request* request) {      \
+    return communicators_exist() ? NAME##_stream(buffer, count, type, dest, tag, comm, request)                                          \
+                                 : NAME##_native(buffer, count, type, dest, tag, comm, request);                                         \
   }
 
 // ---- receives
 
-#define PLAIT_RECV(NAME, COUNT)                                                                                                \
-  [[gnu::noinline]] static int NAME##_any(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,    \
-                                          MPI_Status* status, const void* caller) {                                            \
-    if (auto* const q = plait::queue::find(find_communicator(comm)))                                                           \
-      return plait::mpi::enqueue_receive(*q, {buffer, count, type, {source, tag, kAnyStream}}, status, #NAME);                 \
-    return on_returning(                                                                                                       \
-        comm,                                                                                                                  \
-        [&] {                                                                                                                  \
-          return plait::p2p::receive(*find_communicator(comm), 0, buffer, count, type, {source, tag, kAnyStream}, status,      \
-                                     {#NAME, caller});                                                                         \
-        },                                                                                                                     \
-        #NAME);                                                                                                                \
-  }                                                                                                                            \
-  [[gnu::noinline]] static int NAME##_stream(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm, \
-                                             MPI_Status* status, const void* caller) {                                         \
-    Communicator* const c = find_communicator(comm);                                                                           \
-    if (!c) return PLAIT_NATIVE(P##NAME(buffer, count, type, source, tag, comm, status));                                      \
-    if (plait::lane::Operation* const o = receive_plain(*c, buffer, count, type, source, tag)) {                               \
-      return plait::mpi::report_on(comm, plait::p2p::wait(*o, status, {#NAME, caller}), #NAME);                                \
-    }                                                                                                                          \
-    return NAME##_any(buffer, count, type, source, tag, comm, status, caller);                                                 \
-  }                                                                                                                            \
-  extern "C" int NAME(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status* status) {  \
-    return communicators_exist() ? NAME##_stream(buffer, count, type, source, tag, comm, status, PLAIT_CALLER)                 \
-                                 : PLAIT_NATIVE(P##NAME(buffer, count, type, source, tag, comm, status));                      \
+#define PLAIT_RECV(NAME, COUNT)                                                                                                           \
+  [[gnu::noinline]] static int NAME##_any(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,               \
+                                          MPI_Status* status, const void* caller) {                                                       \
+    Communicator& c = *find_communicator(comm);                                                                                           \
+    if (auto* const q = plait::queue::find(&c))                                                                                           \
+      return plait::mpi::enqueue_receive(*q, {buffer, count, type, {source, tag, kAnyStream}}, status, #NAME);                            \
+    return on_returning(                                                                                                                  \
+        comm, [&] { return plait::p2p::receive(c, 0, buffer, count, type, {source, tag, kAnyStream}, status, {#NAME, caller}); }, #NAME); \
+  }                                                                                                                                       \
+  [[gnu::noinline]] static int NAME##_stream(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,            \
+                                             MPI_Status* status, const void* caller) {                                                    \
+    Communicator* const c = find_communicator(comm);                                                                                      \
+    if (!c) return PLAIT_NATIVE(P##NAME(buffer, count, type, source, tag, comm, status));                                                 \
+    if (plait::lane::Operation* const o = receive_plain(*c, buffer, count, type, source, tag)) {                                          \
+      return plait::mpi::report_on(comm, plait::p2p::wait(*o, status, {#NAME, caller}), #NAME);                                           \
+    }                                                                                                                                     \
+    return NAME##_any(buffer, count, type, source, tag, comm, status, caller);                                                            \
+  }                                                                                                                                       \
+  extern "C" int NAME(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status* status) {             \
+    return communicators_exist() ? NAME##_stream(buffer, count, type, source, tag, comm, status, PLAIT_CALLER)                            \
+                                 : PLAIT_NATIVE(P##NAME(buffer, count, type, source, tag, comm, status));                                 \
   }
 
-#define PLAIT_IRECV(NAME, COUNT, FUNCTION)                                                                                              \
-  [[gnu::noinline]] static int NAME##_native(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,          \
-                                             MPI_Request* request) {                                                                    \
-    return PLAIT_GATED(P##NAME(buffer, count, type, source, tag, comm, request));                                                       \
-  }                                                                                                                                     \
-  [[gnu::noinline]] static int NAME##_any(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,             \
-                                          MPI_Request* request) {                                                                       \
-    if constexpr (std::string_view(#FUNCTION) == "ireceive") {                                                                          \
-      if (auto* const q = plait::queue::find(find_communicator(comm)))                                                                  \
-        return plait::mpi::enqueue_ireceive(*q, {buffer, count, type, {source, tag, kAnyStream}}, request, #NAME);                      \
-    }                                                                                                                                   \
-    return on(                                                                                                                          \
-        comm,                                                                                                                           \
-        [&] {                                                                                                                           \
-          *request =                                                                                                                    \
-              plait::mpi::handle_of(plait::p2p::FUNCTION(*find_communicator(comm), 0, buffer, count, type, {source, tag, kAnyStream})); \
-        },                                                                                                                              \
-        #NAME);                                                                                                                         \
-  }                                                                                                                                     \
-  [[gnu::noinline]] static int NAME##_stream(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,          \
-                                             MPI_Request* request) {                                                                    \
-    Communicator* const c = find_communicator(comm);                                                                                    \
-    if (!c) return NAME##_native(buffer, count, type, source, tag, comm, request);                                                      \
-    if (plait::mpi::FUNCTION##_plain(*c, buffer, count, type, source, tag, request)) return MPI_SUCCESS;                                \
-    return NAME##_any(buffer, count, type, source, tag, comm, request);                                                                 \
-  }                                                                                                                                     \
-  extern "C" int NAME(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request) {         \
-    return communicators_exist() ? NAME##_stream(buffer, count, type, source, tag, comm, request)                                       \
-                                 : NAME##_native(buffer, count, type, source, tag, comm, request);                                      \
+#define PLAIT_IRECV(NAME, COUNT, FUNCTION)                                                                                           \
+  [[gnu::noinline]] static int NAME##_native(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,       \
+                                             MPI_Request* request) {                                                                 \
+    return PLAIT_GATED(P##NAME(buffer, count, type, source, tag, comm, request));                                                    \
+  }                                                                                                                                  \
+  [[gnu::noinline]] static int NAME##_any(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,          \
+                                          MPI_Request* request) {                                                                    \
+    Communicator& c = *find_communicator(comm);                                                                                      \
+    if constexpr (std::string_view(#FUNCTION) == "ireceive") {                                                                       \
+      if (auto* const q = plait::queue::find(&c))                                                                                    \
+        return plait::mpi::enqueue_ireceive(*q, {buffer, count, type, {source, tag, kAnyStream}}, request, #NAME);                   \
+    }                                                                                                                                \
+    return on(                                                                                                                       \
+        comm, [&] { *request = plait::mpi::handle_of(plait::p2p::FUNCTION(c, 0, buffer, count, type, {source, tag, kAnyStream})); }, \
+        #NAME);                                                                                                                      \
+  }                                                                                                                                  \
+  [[gnu::noinline]] static int NAME##_stream(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,       \
+                                             MPI_Request* request) {                                                                 \
+    Communicator* const c = find_communicator(comm);                                                                                 \
+    if (!c) return NAME##_native(buffer, count, type, source, tag, comm, request);                                                   \
+    if (plait::mpi::FUNCTION##_plain(*c, buffer, count, type, source, tag, request)) return MPI_SUCCESS;                             \
+    return NAME##_any(buffer, count, type, source, tag, comm, request);                                                              \
+  }                                                                                                                                  \
+  extern "C" int NAME(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request) {      \
+    return communicators_exist() ? NAME##_stream(buffer, count, type, source, tag, comm, request)                                    \
+                                 : NAME##_native(buffer, count, type, source, tag, comm, request);                                   \
   }
 
 // ---- both ways
