@@ -9,11 +9,11 @@
 
 #include <array>
 #include <climits>
-#include <csignal>
 #include <deque>
 #include <memory>
 
 #include "base/fatal.hpp"
+#include "base/no_signals.hpp"
 #include "base/relax.hpp"
 #include "base/spinlock.hpp"
 #include "cluster/exit.hpp"
@@ -193,12 +193,8 @@ void start_carrier(int* argc, char*** argv) {
   PMPI_Comm_size(comm, &the_job.processes);
   set_fatal_end([]() noexcept { end_job(1); });
   if (the_job.processes == 1) return;
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const NoSignals blocked;  // as the thread inherits it
   if (pthread_create(&thread, nullptr, look_at_the_network, nullptr) != 0) fatal("the system gives no thread for messages between nodes");
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void end_carrier() {

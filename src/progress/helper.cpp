@@ -1,12 +1,10 @@
 #include "progress/helper.hpp"
 
-#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <csignal>
 #include <mutex>
 #include <new>
 #include <system_error>
@@ -14,6 +12,7 @@
 #include <vector>
 
 #include "base/event_count.hpp"
+#include "base/no_signals.hpp"
 
 namespace plait::progress {
 namespace {
@@ -36,22 +35,6 @@ constexpr int kLinger = 2;
 constinit std::atomic<bool> threads_expected{false};  // a hint: relaxed
 constinit std::atomic<bool> used{false};
 constinit std::atomic<int> threads_met{0};
-
-/// Signals are for the program's threads.
-class NoSignals {
- public:
-  NoSignals() noexcept {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  NoSignals(const NoSignals&) = delete;
-  NoSignals& operator=(const NoSignals&) = delete;
-
- private:
-  sigset_t before_{};
-};
 
 class Helper {
  public:

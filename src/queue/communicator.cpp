@@ -83,16 +83,12 @@ p2p::Draft take_over(p2p::Draft made, QueuePointer queue) {
 }
 
 void wait_until_over(Communicator& c) {
-  class Here final : public progress::Waiter {
-   public:
-    EventCount* event() noexcept override { return &engine::ended(); }
-  } here;
   const std::function<std::string()> text = [&] {
     return std::to_string(c.queue->outstanding()) + " operations that are on the queue of " + p2p::name_of(p2p::to_bits(c.handle));
   };
   p2p::Hang hang(text);
   progress::wait_until(
-      here, progress::kForThreads, [] { return false; }, [&] { return c.queue->outstanding() == 0; },
+      engine::where_steps_end(), progress::kForThreads, [] { return false; }, [&] { return c.queue->outstanding() == 0; },
       [&] { hang.check({"MPI_Comm_free", nullptr}); });
 }
 

@@ -1,16 +1,14 @@
 #include "queue/engine.hpp"
 
-#include <pthread.h>
 #include <sys/prctl.h>
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <mutex>
 #include <thread>
 #include <vector>
 
-#include "base/mpi_lock.hpp"
+#include "base/no_signals.hpp"
 #include "p2p/hang.hpp"
 #include "progress/wait.hpp"
 #include "transport/packets.hpp"
@@ -56,18 +54,9 @@ class Engine {
     const std::lock_guard guard(lock_);
     if (thread_.joinable()) return;
     event_count_begin();
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);  // signals are for the program's threads
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     ending_.store(false, std::memory_order_relaxed);
-    try {
-      thread_ = std::thread([this] { run(); });
-    } catch (...) {
-      pthread_sigmask(SIG_SETMASK, &before, nullptr);
-      throw;
-    }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    const NoSignals blocked;  // as the thread inherits it
+    thread_ = std::thread([this] { run(); });
   }
 
   void stop() noexcept {
@@ -255,6 +244,15 @@ void add(Polled& polled) { Engine::get().add(polled); }
 void remove(Polled& polled) noexcept { Engine::get().remove(polled); }
 void wake() noexcept { Engine::get().wake(); }
 EventCount& ended() noexcept { return Engine::get().ended; }
+
+progress::Waiter& where_steps_end() noexcept {
+  class There final : public progress::Waiter {
+   public:
+    EventCount* event() noexcept override { return &ended(); }
+  };
+  static There there;
+  return there;
+}
 
 void wait_here(Step& step) noexcept {
   if (step.advance()) return;

@@ -45,8 +45,9 @@ void remove(Polled& polled) noexcept;
 /// There is something to look at. Any thread.
 void wake() noexcept;
 
-/// Notified whenever a step is over: where threads of the program wait.
+/// Notified whenever a step is over; and where threads of the program wait for that.
 [[nodiscard]] EventCount& ended() noexcept;
+[[nodiscard]] progress::Waiter& where_steps_end() noexcept;
 
 /// Blocks until a step that has begun is over, and makes its rounds: for a thread that runs a queue.
 void wait_here(Step& step) noexcept;

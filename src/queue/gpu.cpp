@@ -147,13 +147,10 @@ void GpuQueue::wait_for_room(const Step& step) {
     return waiting_.size() < kMostWaiting || failed_;
   };
   if (has_room()) return;
-  class Here final : public progress::Waiter {
-   public:
-    EventCount* event() noexcept override { return &engine::ended(); }
-  } here;
   const std::function<std::string()> text = [&] { return "room on a stream that has " + std::to_string(kMostWaiting) + " operations"; };
   p2p::Hang hang(text);
-  progress::wait_until(here, progress::kForThreads, [] { return false; }, has_room, [&] { hang.check({step.call(), nullptr}); });
+  progress::wait_until(
+      engine::where_steps_end(), progress::kForThreads, [] { return false; }, has_room, [&] { hang.check({step.call(), nullptr}); });
 }
 
 void GpuQueue::copy_now(void* to, const std::byte* from, std::size_t bytes) { device_.copy_now(to, from, bytes); }

@@ -1,17 +1,16 @@
 #include "queue/gpu_device.hpp"
 
 #include <mpi.h>
-#include <pthread.h>
 
 #include <bit>
 #include <chrono>
-#include <csignal>
 #include <map>
 #include <new>
 #include <thread>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/no_signals.hpp"
 #include "base/settings.hpp"
 
 namespace plait::queue {
@@ -67,17 +66,8 @@ bool GpuDevice::has_failed() noexcept {
 
 void GpuDevice::start_asking() {
   event_count_begin();
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);  // signals are for the program's threads
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    std::thread([this] { ask(); }).detach();
-  } catch (...) {
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    throw;
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  const NoSignals blocked;  // as the thread inherits it
+  std::thread([this] { ask(); }).detach();
 }
 
 void GpuDevice::ask() noexcept {

@@ -1,11 +1,9 @@
 #include "queue/host.hpp"
 
-#include <pthread.h>
-
-#include <csignal>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/no_signals.hpp"
 #include "base/relax.hpp"
 #include "progress/cores.hpp"
 #include "queue/engine.hpp"
@@ -20,22 +18,6 @@ constexpr std::size_t kBegun = 32;
 
 /// The queue whose function this thread runs.
 thread_local const HostQueue* running_here = nullptr;
-
-/// A thread of plait's takes no signals of the program's.
-std::thread thread_without_signals(std::function<void()> body) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    std::thread made(std::move(body));
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return made;
-  } catch (...) {
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    throw;
-  }
-}
 
 }  // namespace
 
@@ -76,7 +58,8 @@ HostQueue::~HostQueue() {
 
 void HostQueue::start() {
   event_count_begin();
-  thread_ = thread_without_signals([this] { run_thread(); });
+  const NoSignals blocked;  // as the thread inherits it
+  thread_ = std::thread([this] { run_thread(); });
 }
 
 void HostQueue::close() noexcept {

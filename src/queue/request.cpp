@@ -18,16 +18,6 @@ struct QueueRequest : Request {
 QueueRequest& own(Request& r) noexcept { return static_cast<QueueRequest&>(r); }
 const QueueRequest& own(const Request& r) noexcept { return static_cast<const QueueRequest&>(r); }
 
-class AtEngine final : public progress::Waiter {
- public:
-  EventCount* event() noexcept override { return &engine::ended(); }
-};
-
-progress::Waiter& at_engine() noexcept {
-  static AtEngine waiter;
-  return waiter;
-}
-
 constexpr RequestKind kQueued{
     .progress = [](Request& r, Round&) { return own(r).step->any_thread() && own(r).step->advance(); },
     .done = [](const Request& r) { return own(r).step->over(); },
@@ -53,7 +43,7 @@ constexpr RequestKind kQueued{
           return MPI_SUCCESS;
         },
     .cancel = [](Request&) { return MPI_SUCCESS; },  // sends and receives that are on a queue are not taken back
-    .waiter = [](Request&) -> progress::Waiter* { return &at_engine(); },
+    .waiter = [](Request&) -> progress::Waiter* { return &engine::where_steps_end(); },
     .patience = &progress::kForThreads,
     .communicator = [](const Request& r) { return own(r).communicator; },
     .describe = [](const Request& r, std::string& text) { text += own(r).step->waits_for(); },

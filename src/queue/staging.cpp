@@ -1,10 +1,10 @@
 #include "queue/staging.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace plait::queue {
+
 Staging::Staging(Queue& queue, lane::Memory memory)
     : device_(*queue.device()),
       memory_(std::move(memory)),
