@@ -18,12 +18,13 @@ def gather() -> dict[str, str]:
 
 
 def _load(*names: str) -> ctypes.CDLL:
+    missing = []
     for name in names:
         try:
             return ctypes.CDLL(name)
         except OSError as error:
-            last = error
-    raise last
+            missing.append(error)
+    raise missing[0]
 
 
 def _text(data: bytes) -> str:

@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-/// Steps that have begun: as long as two processes take to answer each other, then asleep.
+/// The engine polls for steps that have begun as long as two processes take to answer each other. Then it sleeps.
 constexpr progress::Patience kForSteps{200, 0, 300, 8};
 /// Before a word is looked at again that a device writes: the core is offered, for as long as a short kernel and a message take, then it
 /// sleeps for a part of the time that it has waited already. So the engine is late by at most this part, and looks only some hundred

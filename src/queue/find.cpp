@@ -45,7 +45,7 @@ QueuePointer host_queue(std::string_view type, std::string_view value) {
   try {
     return queues().find(handle);
   } catch (const MPIError&) {
-    refuse("the info's \"value\" is no plait_queue, or one that is freed");
+    refuse("the info's \"value\" is no plait_queue, or one that is freed: give a handle that plait_queue_create has made");
   }
 }
 

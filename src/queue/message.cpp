@@ -153,7 +153,7 @@ class MessageStep final : public Step {
   MPI_Status* asked_;
   MPI_Status status_{};
   std::optional<Staging> staging_;
-  std::uint64_t received_ = 0;  ///< into it
+  std::uint64_t received_ = 0;  ///< bytes of the message that are in `staging_`
   std::unique_ptr<std::byte[]> taken_;
   std::uint64_t taken_bytes_ = 0;
   Request* request_ = nullptr;
