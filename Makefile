@@ -8,9 +8,10 @@ BUILD := build/$(MPI)
 export JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 PRESET ?= address-undefined
+PYTHON = python tests bench scripts/before-after scripts/mpi4py scripts/tests
 CPP = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h' '*.cpp' '*.hpp')
 
-.PHONY: build all bench install run test sanitize check format clean help setup
+.PHONY: build all bench install run test test-all sanitize check format clean help setup
 .DEFAULT_GOAL := build
 
 build: setup ## compile libplait, plait-lbm and the benchmarks into build/MPI
@@ -30,23 +31,25 @@ bench: setup ## compile what plait bench runs
 all: setup ## compile everything, the tests too
 	@scripts/compile $(MPI) all
 
-test: all ## C++ tests, then whole programs under MPI
-	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error --repeat after-timeout:2 $(CTEST_OPTIONS)
-	@PLAIT_MPI=$(MPI) python -m pytest $(PYTEST_OPTIONS) tests
+test: all ## the quick tests, some minutes: C++ tests, then whole programs under MPI; TESTS=NAME... for some of them
+	@scripts/tests $(MPI) quick $(TESTS)
+
+test-all: all ## all tests under this MPI; TESTS=NAME... for some of them
+	@scripts/tests $(MPI) all $(TESTS)
 
 sanitize: ## the tests with sanitizers and assertions, under MPICH: PRESET=debug|address|undefined|address-undefined|thread
 	@scripts/sanitize $(PRESET)
 
 check: setup ## formatting and static analysis
 	@clang-format --dry-run -Werror $(CPP)
-	@ruff format --check --quiet python tests bench
-	@ruff check --quiet python tests bench
+	@ruff format --check --quiet $(PYTHON)
+	@ruff check --quiet $(PYTHON)
 	@scripts/tidy $(MPI)
 
 format: setup ## put every source into the house's format
 	@clang-format -i $(CPP)
-	@ruff format --quiet python tests bench
-	@ruff check --quiet --fix python tests bench
+	@ruff format --quiet $(PYTHON)
+	@ruff check --quiet --fix $(PYTHON)
 
 setup: # what the others need; quick when all is there
 	@scripts/setup $(MPI)
@@ -56,4 +59,4 @@ clean: ## remove what was built, not what was set up
 
 help: ## this list
 	@echo "make [MPI=mpich|openmpi|impi|system] [TARGET]   (MPI is $(MPI))"
-	@sed -n 's/^\([a-z]*\):.*## /  \1\t/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' Makefile | expand -t 12

@@ -18,9 +18,6 @@ WITHOUT = {
     ("system", False): "isendrecv,ordinary",
 }
 limits = {"factor": 1}  # of every time limit: programs with sanitizers are slower
-# Runs that took too long, what they said, and where their threads were. A program gets a second chance, and the report of all tests
-# names it: one hang in a thousand runs is a defect of plait, of the MPI or of the machine to look into, not a verdict on a change.
-timed_out = []
 
 
 @pytest.fixture(params=[1, 4])
@@ -40,18 +37,12 @@ def preloading(name):
     return f"LD_PRELOAD={library}"
 
 
-def run(name, *words, processes=2, hosts=1, env=(), status=0, timeout=60, chances=2):
+def run(name, *words, processes=2, hosts=1, env=(), status=0, timeout=60):
     """The end of a program, of tests/programs or by its path, and what it said. `status`: that it has to end with; None: any."""
     program = [str(word) for word in (MPI.build / "bin" / name, *words)]
     settings = dict(pair.split("=", 1) for pair in env)
-    for chance in range(1, chances + 1):
-        # As `plait run` does, without the half second that the command takes to start.
-        done = launch.run(
-            MPI, program, max(processes, hosts), 1, hosts, settings, timeout * limits["factor"], capture=True, show_stacks=True
-        )
-        if chance == chances or done.returncode != launch.TIMED_OUT or status == launch.TIMED_OUT:
-            break
-        timed_out.append(" ".join([f"{processes} processes, {hosts} hosts:", *program, *env]) + "\n" + done.stdout + done.stderr)
+    # As `plait run` does, without the half second that the command takes to start.
+    done = launch.run(MPI, program, max(processes, hosts), 1, hosts, settings, timeout * limits["factor"], capture=True, show_stacks=True)
     assert status is None or done.returncode == status, " ".join([*program, *env]) + "\n" + done.stdout + done.stderr
     return done
 

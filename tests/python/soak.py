@@ -25,7 +25,7 @@ class Failure(Exception):
 
 def launched(pattern, name, *words, processes, hosts, env=()):
     """The numbers that `pattern` finds in what a program under MPI prints at its end."""
-    done = run(name, *words, processes=processes, hosts=hosts, timeout=300, status=None, env=env, chances=1)
+    done = run(name, *words, processes=processes, hosts=hosts, timeout=300, status=None, env=env)
     found = re.search(pattern, done.stdout)
     if done.returncode != 0 or not found:
         command = f"-n {processes} --hosts {hosts} {' '.join(env)} {name} {' '.join(map(str, words))}"

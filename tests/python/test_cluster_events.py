@@ -118,7 +118,7 @@ def as_in_the_examples(lines, process, page, barriers):
 def test_what_the_engine_does_is_what_the_example_says(tmp_path, example):
     """2, 3 and 4"""
     expected = [actions(text) for text in EXAMPLES[example]]
-    run("cluster-events", example, tmp_path, processes=len(expected), chances=1)
+    run("cluster-events", example, tmp_path, processes=len(expected))
     said = [(tmp_path / str(process)).read_text().splitlines() for process in range(len(expected))]
     # Process 0 alone has other pages than A that anything happens to: the stack of main.
     (page,) = {line.split()[0] for lines in said[1:] for line in lines} - {"."}

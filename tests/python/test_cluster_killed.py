@@ -65,7 +65,7 @@ def run_and_kill(program, where, victim, nodes, ready, find):
     killer = threading.Thread(target=kill)
     killer.start()
     try:
-        done = run(program, where, victim, ready, processes=3, hosts=nodes, status=None, timeout=30, chances=1)
+        done = run(program, where, victim, ready, processes=3, hosts=nodes, status=None, timeout=30)
     finally:
         over.set()
         killer.join()
@@ -85,6 +85,7 @@ def says_itself(said):
     return MPI.family == "openmpi" and "An error occurred in Socket closed" in said
 
 
+@pytest.mark.thorough_where(victim=(1, 2))
 @pytest.mark.parametrize("nodes", [1, 3])
 @pytest.mark.parametrize(("where", "victim"), CASES)
 def test_the_others_end_when_one_is_killed(program, tmp_path, where, victim, nodes):
@@ -95,6 +96,7 @@ def test_the_others_end_when_one_is_killed(program, tmp_path, where, victim, nod
     assert f"plait run: {program}" in said or says_itself(said), said
 
 
+@pytest.mark.thorough_where(victim=(0, 2))
 @pytest.mark.parametrize(("where", "victim"), CASES)
 def test_the_others_end_when_a_node_is_gone(program, tmp_path, where, victim):
     """3 on 3 nodes"""

@@ -8,4 +8,4 @@ pytestmark = needs_cluster()
 def test_locks_on_private_stacks_are_locks_of_their_process(tmp_path):
     """4"""
     program = cluster_program("own_locks.c", tmp_path / "p")
-    assert run(program, processes=4, chances=1).stdout == "right\n"
+    assert run(program, processes=4).stdout == "right\n"

@@ -8,7 +8,6 @@ import tempfile
 import time
 from pathlib import Path
 
-import programs
 import pytest
 from plait import built, launch, leftovers, mpis
 from plait.mpis import ROOT
@@ -66,6 +65,7 @@ def test_input_that_does_not_end_holds_nothing_up():
         os.close(writing)
 
 
+@pytest.mark.thorough
 def test_programs_that_are_over_at_once_end_on_a_busy_machine(hosts):
     """2 x 1; a daemon of Open MPI 5.0.11 on another node misses the end of such a process, about every third time."""
     busy = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(4)]
@@ -180,6 +180,7 @@ def alone(tmp_path):
     shutil.rmtree(place, ignore_errors=True)
 
 
+@pytest.mark.thorough_where(how=(("hang",),))
 @pytest.mark.parametrize(
     ("how", "status"), [(("signal", 1), 128 + signal.SIGILL), (("abort", 1), 7), (("hang",), 124)], ids=["signal", "abort", "timeout"]
 )
@@ -344,18 +345,6 @@ def test_what_is_no_mpi_program_is_not_asked(tmp_path):
     for path in (script, tmp_path / "truncated", tmp_path / "missing", Path("/bin/true")):
         assert built.loaded(str(path), dict(os.environ)) == []
     assert plait("run", script).stdout == "ran\n"
-
-
-def test_a_run_of_the_tests_that_takes_too_long_has_a_second_chance_and_is_named(monkeypatch):
-    ends = iter(
-        [launch.CompletedRun(launch.TIMED_OUT, "", "rank 0: main"), launch.CompletedRun(0), *[launch.CompletedRun(launch.TIMED_OUT)] * 2]
-    )
-    monkeypatch.setattr(launch, "run", lambda *_, **__: next(ends))
-    monkeypatch.setattr(programs, "timed_out", [])
-    assert programs.run("ends").returncode == 0
-    assert [said.splitlines()[-1] for said in programs.timed_out] == ["rank 0: main"]
-    with pytest.raises(AssertionError):
-        programs.run("ends")
 
 
 @pytest.mark.skipif(MPI.family != "openmpi" or MPI.version < "5", reason="Open MPI 5's")
