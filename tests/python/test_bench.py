@@ -66,6 +66,7 @@ def measured(tmp_path_factory):
     return out
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", catalogue.BY_NAME)
 def test_measures_every_side_and_writes_it(measured, name):
     found = [m for m in store.load(measured) if m["benchmark"] == name]
@@ -86,6 +87,7 @@ def test_measures_every_side_and_writes_it(measured, name):
         assert {"streams", "partitioned"} <= skipped.keys()
 
 
+@pytest.mark.once
 def test_a_run_is_not_repeated_and_goes_on(tmp_path):
     """1 x 1, 1 x 2, 1 x 4"""
     short = {"quick": True, "threads": (1, 2), "repetitions": 1, "seconds": 1e-4}
@@ -99,6 +101,7 @@ def test_a_run_is_not_repeated_and_goes_on(tmp_path):
     assert files[0].exists() and files[1].read_text() == kept
 
 
+@pytest.mark.once
 def test_an_interrupt_keeps_what_was_measured(tmp_path, monkeypatch, capsys):
     """1 x 1"""
     started = []
@@ -117,6 +120,7 @@ def test_an_interrupt_keeps_what_was_measured(tmp_path, monkeypatch, capsys):
     assert [m["settings"]["threads"] for m in store.load(tmp_path)] == [1]
 
 
+@pytest.mark.once
 def test_an_unfinished_run_is_found_again(tmp_path, monkeypatch):
     """No job is run."""
     monkeypatch.setattr(module.store, "OUT", tmp_path)
@@ -132,6 +136,7 @@ def test_an_unfinished_run_is_found_again(tmp_path, monkeypatch):
     assert module._folder(MPI, plan, anew=False) != folder
 
 
+@pytest.mark.once
 def test_a_job_that_fails_is_one_line_and_the_others_run(tmp_path, monkeypatch, capsys):
     """1 x 2"""
     real = launch.run
@@ -145,6 +150,7 @@ def test_a_job_that_fails_is_one_line_and_the_others_run(tmp_path, monkeypatch, 
     assert len(store.load(tmp_path)) == 1
 
 
+@pytest.mark.once
 def test_each_side_of_unchanged_programs_gets_what_it_is_measured_with(tmp_path, monkeypatch):
     """No job is run."""
     started = []
@@ -163,6 +169,7 @@ def test_each_side_of_unchanged_programs_gets_what_it_is_measured_with(tmp_path,
         assert {s[1:] for s in started if s[0] == program} == {("all", False)}
 
 
+@pytest.mark.once
 def test_samples_of_a_halo_are_medians_of_many_steps(tmp_path):
     """2 x 1"""
     assert module._medians([5, 1, 2, 9, 8, 7, 3], 3) == [2, 8, 3]
@@ -172,6 +179,7 @@ def test_samples_of_a_halo_are_medians_of_many_steps(tmp_path):
     assert {len(p["samples"]) for m in found for p in m["points"]} == {3}
 
 
+@pytest.mark.once
 def test_a_plate_is_shared_by_schedule_and_size(tmp_path, monkeypatch):
     """No job is run."""
     started = []
@@ -194,6 +202,7 @@ def test_a_plate_is_shared_by_schedule_and_size(tmp_path, monkeypatch):
     assert started == [(catalogue.HEAT, 33, catalogue.STATIC, 1, threads, 1) for threads in (1, 4)]
 
 
+@pytest.mark.once
 def test_a_plate_without_the_program_for_all_nodes_is_skipped_with_a_reason(tmp_path, monkeypatch):
     """1 x 1"""
     monkeypatch.setattr(catalogue, "HEAT_CLUSTER", "plait-heat-that-is-not-built")
@@ -206,6 +215,7 @@ def test_a_plate_without_the_program_for_all_nodes_is_skipped_with_a_reason(tmp_
     assert skipped == dict.fromkeys(CLUSTER, module.NO_CLUSTER)
 
 
+@pytest.mark.once
 def test_nodes_that_are_not_allowed_are_skipped_with_a_reason(tmp_path, monkeypatch):
     """No job is run."""
     monkeypatch.setattr(module.launch, "why_no_nodes", lambda mpi: "they are not allowed here")
@@ -214,6 +224,7 @@ def test_nodes_that_are_not_allowed_are_skipped_with_a_reason(tmp_path, monkeypa
     assert [m["skipped"] for m in store.load(tmp_path)] == [{"2 nodes": "they are not allowed here"}]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("names", "choice", "text"),
     [
@@ -237,6 +248,7 @@ def test_a_wrong_choice_is_one_clear_line(tmp_path, names, choice, text):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.once
 def test_results_of_others_are_left_alone(tmp_path):
     """No job is run."""
     plan = tmp_path / store.PLAN
@@ -284,6 +296,7 @@ def sides(found, quantity, size):
     return sorted(p["side"] for p in found["points"] if p["quantity"] == quantity and p["at"] == {"bytes": size})
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("threads", [1, 2])
 def test_message_rate_of_every_side(tmp_path, threads, hosts):
     """2 x 1, 2 x 2"""
@@ -296,6 +309,7 @@ def test_message_rate_of_every_side(tmp_path, threads, hosts):
     assert (found["threads"], found["window"], found["nodes"]) == (threads, 64, hosts)
 
 
+@pytest.mark.once
 def test_latency_of_every_side_and_bandwidth(tmp_path, hosts):
     """2 x 1"""
     found = report(tmp_path / "latency.json", "latency", "--sizes", "0,8,1024,131072", hosts=hosts)
@@ -307,6 +321,7 @@ def test_latency_of_every_side_and_bandwidth(tmp_path, hosts):
     assert found["skipped"] == (dict.fromkeys(limits, APART) if hosts > 1 else {})
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("threads", [1, 2])
 def test_partitioned_messages_of_every_side(tmp_path, threads, hosts):
     """2 x 1, 2 x 2"""
@@ -319,6 +334,7 @@ def test_partitioned_messages_of_every_side(tmp_path, threads, hosts):
         assert sorted(p["side"] for p in found["points"] if p["at"]["bytes"] == size) == sorted(expected)
 
 
+@pytest.mark.thorough
 def test_partitioned_messages_with_a_late_thread(tmp_path):
     """2 x 2"""
     words = ["-t", 2, "--late", 50, "--sizes", 65536, "--only", "plait"]
@@ -327,6 +343,7 @@ def test_partitioned_messages_with_a_late_thread(tmp_path):
     assert sorted(p["side"] for p in found["points"] if p["quantity"] == "after_the_last") == ["one-part", "plait-partitioned"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("processes", [1, 3, 8])
 def test_neighbours_are_of_the_mpi_alone_or_carried(tmp_path, processes):
     """1 x 1, 3 x 1, 8 x 1: contents are compared by the program itself"""
@@ -342,6 +359,7 @@ def test_neighbours_are_of_the_mpi_alone_or_carried(tmp_path, processes):
         assert ("messages of" in done.stderr) == (side == "carried"), done.stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "processes", "threads"), [("halo", 3, 3), ("alltoall", 3, 3), ("gather", 3, 2), ("reduce", 3, 3)])
 def test_odd_numbers_of_processes_and_threads(tmp_path, name, processes, threads):
     """3 x 3, 3 x 2: contents are compared by the programs themselves"""
@@ -349,12 +367,14 @@ def test_odd_numbers_of_processes_and_threads(tmp_path, name, processes, threads
     assert {p["at"]["bytes"] for p in found["points"]} == {8, 40}
 
 
+@pytest.mark.once
 def test_only_the_sides_asked_for(tmp_path):
     """2 x 1"""
     found = report(tmp_path / "rate.json", "msgrate", "--only", "streams")
     assert [p["side"] for p in found["points"]] == ["plait-streams"]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("name", "options", "processes", "text"),
     [

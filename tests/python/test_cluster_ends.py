@@ -14,6 +14,7 @@ def program(tmp_path_factory):
     return cluster_program("ends.cpp", tmp_path_factory.mktemp("ends") / "ends", "c++")
 
 
+@pytest.mark.thorough_where(threads=2)
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(
     ("how", "status"),

@@ -47,6 +47,7 @@ def test_each_says_how_it_is_compiled_and_run():
         assert first in source.read_text() and f" -o {name} " in source.read_text() and f"&& plait run -n 4 ./{name}" in source.read_text()
 
 
+@pytest.mark.thorough_where(processes=1, threads=2)
 @pytest.mark.parametrize(("processes", "threads", "nodes"), [(1, 2, 1), (2, 1, 1), (2, 2, 2), (4, 1, 4)])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_says_the_same_over_several_nodes(compiled, name, processes, threads, nodes):

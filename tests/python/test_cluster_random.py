@@ -16,6 +16,7 @@ def openmp(tmp_path_factory):
     return OpenMP(tmp_path_factory.mktemp("random"))
 
 
+@pytest.mark.thorough_where(processes=(3, 4))
 @pytest.mark.parametrize(("processes", "threads", "seeds"), [(2, 1, 60), (2, 2, 60), (3, 1, 50), (3, 2, 30), (4, 1, 50)])
 def test_on_one_node(openmp, processes, threads, seeds):
     """2 x 1, 2 x 2, 3 x 1, 3 x 2 and 4 x 1"""

@@ -5,6 +5,8 @@ import re
 import pytest
 from plait.mpis import ROOT
 
+pytestmark = pytest.mark.once  # the same whatever the MPI is
+
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("python/**/*.md")])
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text()
 

@@ -49,6 +49,7 @@ def test_under_abort_too():
     assert [line.split(": ")[1] for line in said(done)] == ["MPI_Recv"], done.stderr
 
 
+@pytest.mark.thorough_where(handler="return")
 @pytest.mark.parametrize("handler", ["return", "own"])
 @pytest.mark.parametrize("call", CALLS)
 def test_other_handlers_are_told_and_nothing_is_printed(call, handler):

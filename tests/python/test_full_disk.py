@@ -8,6 +8,8 @@ from plait.files import FileError, replacing
 from plait.mpis import ROOT
 from programs import MPI
 
+pytestmark = pytest.mark.once  # the same whatever the MPI is
+
 BENCH = f"{ROOT}/plait --mpi {MPI.name} bench pingpong --quick --sizes 8 --time 1e-4"
 
 

@@ -30,14 +30,14 @@ def test_every_call_exists_by_both_names():
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_calls_as_gpi2_programs_make_them(group, hosts):
-    """1 to 4; 4 and 5 on 4 nodes"""
-    for processes in (1, 2, 3, 4) if hosts == 1 else (4, 5):
+    """1 and 3; 5 on 4 nodes"""
+    for processes in (1, 3) if hosts == 1 else (5,):
         assert run("gaspi_calls", group, processes=processes, hosts=hosts).stdout.endswith(f"{group}\n")
 
 
 def test_data_comes_before_its_notification(hosts):
-    """1 to 4; 4 and 6 on 4 nodes"""
-    for processes in (1, 2, 4) if hosts == 1 else (4, 6):
+    """1 and 4; 6 on 4 nodes"""
+    for processes in (1, 4) if hosts == 1 else (6,):
         said = run("gaspi_one_sided", processes=processes, hosts=hosts).stdout
         assert said == "data comes before its notification, from everybody to everybody\n"
 
@@ -60,6 +60,7 @@ def test_data_arrives_while_the_target_computes(hosts):
     assert run("gaspi_busy", hosts=hosts).stdout == "all has come while rank 0 computed\n"
 
 
+@pytest.mark.thorough_where(hosts=4)
 def test_a_deleted_segment_is_an_error_at_the_writer(hosts):
     """2 and 3; 4 on 4 nodes"""
     for processes in (2, 3) if hosts == 1 else (4,):
@@ -82,13 +83,21 @@ def test_random_programs_as_the_model_says(hosts):
         assert done.stdout == "all as the model says\n", f"seed {seed}"
 
 
+# How a launcher is told to let the others live when a process is gone. Else those of Open MPI 5.0.11 and of Intel MPI end them within half
+# a second; MPICH's (5.0.2, 4.0.2) does so with its option as well.
+LETS_LIVE = {"openmpi": "--enable-recovery", "impi": "-disable-auto-cleanup"}
+
+
 def test_a_process_that_is_killed_is_known_to_the_others():
     """3"""
-    done = run("gaspi_deleted", "killed", processes=3, status=None)
-    assert done.returncode not in (0, launch.TIMED_OUT)
+    line, environment = launch.command(MPI, [str(MPI.build / "bin/gaspi_deleted"), "killed"], 3, 1, 1, {})
+    if option := LETS_LIVE.get(MPI.family):
+        line.insert(1, option)
+    done = subprocess.run(line, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    everybody = {"rank 0 knows", "rank 2 knows"}
     told = {line for line in done.stdout.splitlines() if line.endswith(" knows")}
-    # Open MPI lets the others live on; the other MPIs end them, before or after they are told.
-    assert told == {"rank 0 knows", "rank 2 knows"} if MPI.family == "openmpi" else told <= {"rank 0 knows", "rank 2 knows"}
+    assert told == everybody if option else told <= everybody, done.stdout + done.stderr
+    assert done.returncode != 0 or option, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(
@@ -115,6 +124,7 @@ def test_gaspi_run(words, said, tmp_path):
         assert (done.returncode, done.stderr) == (2, f"gaspi_run: {said.format(machines=machines)}\n")
 
 
+@pytest.mark.thorough_where(hosts=4)
 @pytest.mark.parametrize("setting", ["PLAIT_THREAD_LEVEL=serialized", "PLAIT_COMMUNICATORS=none", "PLAIT_COMMUNICATORS=all"])
 def test_whatever_else_plait_is_set_to(setting, hosts):
     """2; 4 on 4 nodes"""
@@ -123,6 +133,7 @@ def test_whatever_else_plait_is_set_to(setting, hosts):
     run("gaspi_one_sided", hosts=hosts, env=[setting])
 
 
+@pytest.mark.thorough_where(forbidden=("no_peer_reads", "no_peer_memory"))
 @pytest.mark.parametrize("forbidden", ["no_peer_memory", "no_peer_reads", "no_peer_writes"])
 def test_where_the_system_forbids_access_to_others_memory(forbidden):
     """2 and 2 x 3. Then messages of the MPI's go inside the node, as between nodes"""

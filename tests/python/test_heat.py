@@ -74,6 +74,7 @@ def reference(mpi, tmp_path_factory):
     return json.loads(path.read_text())
 
 
+@pytest.mark.thorough_where(processes=(3, 7))
 @pytest.mark.parametrize(("model", "processes", "threads", "hosts"), SHAPES)
 def test_every_model_ends_with_the_same_bits(heat, reference, model, processes, threads, hosts):
     """1 x 1 to 7 x 1, up to 3 x 2, on up to 4 nodes"""
@@ -84,6 +85,7 @@ def test_every_model_ends_with_the_same_bits(heat, reference, model, processes, 
     assert len(done.json["samples"]["step_ms"]) == int(STEPS) - 2
 
 
+@pytest.mark.thorough_where(model="openmp", processes=3)
 @pytest.mark.parametrize("schedule", ["static", "static,1", "static,10", "static,50", "dynamic", "guided"])
 @pytest.mark.parametrize(("model", "processes", "threads"), [("openmp", 1, 3), ("hybrid", 2, 2), ("cluster", 2, 2), ("cluster", 3, 1)])
 def test_so_does_every_schedule(heat, reference, schedule, model, processes, threads):
@@ -141,6 +143,8 @@ def test_a_report_for_people(heat, mpi):
 # ---- what is wrong
 
 
+@pytest.mark.once
+@pytest.mark.thorough_where(model="cluster")
 @pytest.mark.parametrize("model", ["openmp", "mpi", "cluster"])
 @pytest.mark.parametrize(
     ("settings", "text"),

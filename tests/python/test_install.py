@@ -143,6 +143,7 @@ def tools():
     return {**os.environ, "PATH": f"{ROOT / '.venv/bin'}:{os.environ['PATH']}"}
 
 
+@pytest.mark.thorough_where(language="c++")
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("wrapped", [True, False], ids=["wrapper", "compiler"])
 def test_pkg_config_tells_the_flags(place, sources, tmp_path, language, wrapped):

@@ -5,6 +5,8 @@ import re
 import pytest
 from plait.mpis import ROOT
 
+pytestmark = pytest.mark.once  # the same whatever the MPI is
+
 SOURCES = ROOT / "src"
 
 # What each room may use beside itself. Features (grequest, stream, threadcomm, ordinary, partitioned, gaspi, shan) do not know each other.

@@ -91,6 +91,7 @@ def expected(mpi):
     return {}
 
 
+@pytest.mark.thorough_where(deck="cavity-400")
 @pytest.mark.parametrize(
     ("deck", "settings"),
     [("porous", SMALL), ("cavity-400", ["lattice.size=[33,33,5]", "fluid.length=33", "check.tolerance=10.0"])],
@@ -114,6 +115,7 @@ def test_digest_tells_flows_apart(lbm):
     assert len(digests) == 3
 
 
+@pytest.mark.thorough_where(processes=8)
 @pytest.mark.parametrize(
     ("model", "processes", "threads", "hosts"),
     [("multiple", 4, 2, 4), ("gaspi", 4, 2, 4), ("gaspi", 4, 1, 2), ("gaspi-shared", 3, 2, 3), ("gaspi-shared", 8, 1, 2)],
@@ -141,6 +143,8 @@ def test_taylor_green_decay_is_of_second_order(lbm):
     assert np.all(np.abs(orders - 2) < 0.2), (errors, orders)
 
 
+@pytest.mark.once
+@pytest.mark.thorough_where(deck=("spheres-027", "spheres-125", "spheres-343", "cavity-400"))
 @pytest.mark.parametrize(
     ("deck", "processes", "threads"),
     [("duct", 1, 2), ("spheres-027", 2, 1), ("spheres-125", 2, 1), ("spheres-343", 1, 2), ("cavity-100", 1, 1), ("cavity-400", 1, 1)],
@@ -202,6 +206,7 @@ def test_geometry_from_a_numpy_file(lbm, tmp_path):
     assert done.json["mean_velocity"][0] * 21 == pytest.approx(1e-6 * 20**3 / (12 * 0.1), rel=2e-3)
 
 
+@pytest.mark.thorough
 def test_restart_continues_with_the_same_bits_on_other_processes(lbm, tmp_path):
     """3 x 1, then 4 x 2."""
     whole = lbm("porous", "--steps", "30", settings=SMALL).json
@@ -232,6 +237,7 @@ def test_checkpoint_replaces_the_last_one_only_when_complete(lbm, tmp_path):
 # ---- bad input: one line, from one process, and every process ends
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("options", "settings", "parts"),
     [
@@ -307,6 +313,7 @@ def test_files_for_threads_that_are_ranks(lbm, tmp_path):
     assert_one_clear_line(done, "model threadcomm has no files", "--no-output")
 
 
+@pytest.mark.once
 def test_checkpoints_that_do_not_fit(lbm, tmp_path):
     """2 x 1."""
     done = lbm("porous", "--steps", "4", "--output", str(tmp_path), processes=2, settings=[*SMALL, "output.checkpoint-every=4"])

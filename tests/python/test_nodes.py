@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from plait.launch import NODES
 
+pytestmark = pytest.mark.once  # the same whatever the MPI is
+
 MPINODES = NODES / "mpinodes"
 
 

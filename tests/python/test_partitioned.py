@@ -16,6 +16,7 @@ def random_channels(processes, hosts, rounds, most):
     assert done.stderr == ""
 
 
+@pytest.mark.thorough_where(rounds=2000)
 @pytest.mark.parametrize(
     ("processes", "rounds", "most"),
     [
@@ -72,6 +73,7 @@ def test_memory_that_can_be_mapped(hosts):
     assert done.stdout == "memory of MPI_Alloc_mem: right\n"
 
 
+@pytest.mark.thorough_where(processes=(1, 4))
 @pytest.mark.parametrize("word", ["rounds", "ahead", "meets"])
 @pytest.mark.parametrize(("processes", "nodes"), [(1, 1), (2, 1), (4, 1), (2, 2), (4, 2)])
 def test_finepoints_in_their_own_way(processes, nodes, word):
@@ -100,6 +102,7 @@ def test_without_shared_memory():
     assert done.stdout == "partitioned messages of a init: right\n"
 
 
+@pytest.mark.thorough_where(word=("nofiles", "file"))
 @pytest.mark.parametrize("word", ["file", "space", "nofiles", "fork"])
 def test_memory_under_limits(word):
     """2 x 1, with files of at most 64 MB, little address space, no files in memory, children"""

@@ -153,6 +153,7 @@ def test_abort_has_its_code(built, hosts):
     assert "MPI_A" in said or "ended with status 7" in said
 
 
+@pytest.mark.thorough_where(hosts=2)
 def test_timeout_ends_every_process(built, hosts):
     """3 x 1"""
     done = plait("run", "-n", 3, "--hosts", hosts, "--timeout", 4, built / "ends", "hang", status=124)
@@ -160,6 +161,8 @@ def test_timeout_ends_every_process(built, hosts):
     assert not running(built / "ends")
 
 
+@pytest.mark.once
+@pytest.mark.thorough_where(hosts=2)
 def test_timeout_tells_where_the_threads_are(built, hosts):
     """3 x 1"""
     if not shutil.which("gdb"):
@@ -211,6 +214,7 @@ def running(program: Path) -> list[str]:
 # ---- what the user may get wrong
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("words", "text"),
     [
@@ -232,6 +236,7 @@ def test_mistakes_get_one_clear_line(built, words, text):
     one_line(plait("run", *words, status=2, cwd=built), f"plait: {text}")
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("words", "text"),
     [

@@ -5,6 +5,7 @@ from plait import launch
 from programs import MPI, preloading, run
 
 
+@pytest.mark.thorough_where(words=(["one"],))
 @pytest.mark.parametrize("hosts", [1, 2])
 @pytest.mark.parametrize("words", [[], ["threads"], ["one"]], ids=["by one thread", "by two", "by two with one stream"])
 def test_what_was_started_moves_while_a_call_blocks(hosts, words):

@@ -16,6 +16,7 @@ def shaped(shape):
     return shape
 
 
+@pytest.mark.thorough_where(shape=((1, 1), (3, 2)))
 @pytest.mark.parametrize("words", [[], ["executor"]], ids=["thread", "executor"])
 @SHAPES
 def test_each_call(words, shape):
@@ -37,6 +38,7 @@ def test_a_failure_ends_the_job_where_the_handler_says_so():
     assert "MPIX_Recv_enqueue: the message is larger than the receive buffer (MPI_ERR_TRUNCATE)" in done.stderr
 
 
+@pytest.mark.thorough_where(shape=((4, 1), (3, 2)))
 @SHAPES
 def test_random_programs(shape):
     processes, hosts = shaped(shape)

@@ -11,6 +11,8 @@ from plait import launch
 from plait.mpis import ROOT
 from programs import MPI, limits, run
 
+pytestmark = pytest.mark.once  # what is put on a stream, and when, is the same whatever the MPI is
+
 SIGNALS = {
     "memory": [],
     "functions": ["--without-memory-operations"],
@@ -41,18 +43,21 @@ def nodes(request):
     return request.param
 
 
+@pytest.mark.thorough_where(signals="functions in graphs")
 @pytest.mark.parametrize("signals", SIGNALS)
 def test_messages_of_every_kind_of_memory(nodes, signals):
     """2 x 1: 8 bytes to 8 MB, with gaps, blocking and not, from and to pageable, pinned and device memory"""
     tried(*SIGNALS[signals], "messages", "order", hosts=nodes)
 
 
+@pytest.mark.thorough_where(nodes=2)
 @pytest.mark.parametrize("signals", SIGNALS)
 def test_graphs_that_are_launched_again_and_again(nodes, signals):
     """4 x 1"""
     tried(*SIGNALS[signals], "graph", processes=4, hosts=nodes)
 
 
+@pytest.mark.thorough_where(signals="functions in graphs")
 @pytest.mark.parametrize("signals", SIGNALS)
 def test_collective_calls_on_device_memory(nodes, signals):
     """4 x 1"""
@@ -90,6 +95,7 @@ def test_what_is_put_on_a_stream():
     tried("trace", processes=1)
 
 
+@pytest.mark.thorough_where(nodes=2)
 def test_hip(nodes):
     """2 x 1: by a stand-in for HIP's library"""
     tried("--hip", "messages", "order", "freed", "collectives", "graph", "values", hosts=nodes)

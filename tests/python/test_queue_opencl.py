@@ -33,6 +33,7 @@ def opencl():
 CASES = ["messages", "nonblocking", "collectives", "partitioned", "layouts", "events", "failures", "values", "lifetimes"]
 
 
+@pytest.mark.thorough_where(case=("values", "lifetimes", "layouts", "failures"))
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("hosts", [1, 2], indirect=True)
 def test_case(case, hosts):
@@ -72,6 +73,7 @@ def test_the_example():
     assert run("saxpy_opencl", timeout=120).stdout == "a x + y: 0 of 1048576 elements are wrong\n"
 
 
+@pytest.mark.thorough_where(processes=(1, 4))
 @pytest.mark.parametrize(("processes", "nodes"), [(1, 1), (2, 1), (3, 1), (2, 2), (4, 2)])
 def test_random_programs_do_what_a_model_says(processes, nodes):
     """1 to 4 processes, on one node and on two; 1 to 4 queues each"""

@@ -13,6 +13,8 @@ from plait.report import figures, summary
 from plait.report.curves import Data, Stat, rank_sum_p
 from plait.store import StoreError
 
+pytestmark = pytest.mark.once  # the same whatever the MPI is
+
 MODES = {"masteronly": 40e-6, "funneled": 20e-6, "multiple": 10e-6, "streams": 2e-6, "partitioned": 30e-6, "threadcomm": 1e-6}
 COMMAND = "./plait --mpi mpich run -n 2 -t 2 bench-pingpong -t 2"
 

@@ -28,6 +28,7 @@ def nodes(request):
 # ---- finepoints in Ludwig
 
 
+@pytest.mark.thorough_where(threads=4)
 @pytest.mark.parametrize("order", ["even-odd", "straight"])
 @pytest.mark.parametrize("threads", [2, 4])
 def test_halo(nodes, threads, order):

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from plait.mpis import ROOT
 
+pytestmark = pytest.mark.once  # the same whatever the MPI is
+
 # Another user.
 NOBODY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--"]
 READ_ONLY = 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" "$1" && cd "$1" && shift && exec "$@"'

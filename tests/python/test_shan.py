@@ -26,6 +26,7 @@ def test_bad_calls_are_refused():
     assert "plait: shan_alloc_shared: MPI is not initialized, or finalized already" in done.stderr
 
 
+@pytest.mark.thorough_where(processes=(1, 6))
 @pytest.mark.parametrize(("processes", "nodes"), [(1, 1), (2, 1), (5, 1), (2, 2), (5, 2), (6, 3)])
 def test_random_neighbourhoods(processes, nodes):
     """1, 2, 5 and 6, on 1 to 3 nodes"""

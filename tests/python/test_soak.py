@@ -9,7 +9,10 @@ import soak
 from plait.mpis import ROOT
 from programs import MPI
 
+pytestmark = pytest.mark.once  # the same whatever the MPI is
 
+
+@pytest.mark.thorough
 def test_some_seconds_of_it():
     command = [sys.executable, ROOT / "tests" / "python" / "soak.py", MPI.build, "3"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -94,6 +94,7 @@ def test_killed_process_leaves_nothing(hosts):
     assert not [name for name in set(os.listdir("/dev/shm")) - before if "plait" in name]
 
 
+@pytest.mark.thorough_where(hosts=4)
 def test_watchdog_names_what_a_receive_waits_for(hosts):
     """2 x 1; 4 x 1 on 4 nodes"""
     done = run("stream_hang", 3, hosts=hosts, env=["PLAIT_WATCHDOG=1"])
@@ -127,6 +128,7 @@ def test_random_messages(processes, messages, words):
     random_program(processes, 1, messages, *words)
 
 
+@pytest.mark.thorough_where(env=(["PLAIT_CHANNELS=3"],))
 @pytest.mark.parametrize(("words", "env"), [([], []), (["--threads"], []), (["--threads"], ["PLAIT_CHANNELS=3"])])
 def test_random_messages_between_nodes(words, env):
     """4 x 1 or 2 on 4 nodes"""

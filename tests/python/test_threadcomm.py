@@ -17,6 +17,7 @@ def test_example_with_libomp():
     assert sorted(map(int, re.findall(r"^ Rank (\d+) / 8$", done.stdout, re.MULTILINE))) == list(range(8)), done.stdout
 
 
+@pytest.mark.thorough_where(threads=(1, 3))
 @pytest.mark.parametrize("threads", [1, 3, 4])
 def test_communicators_groups_and_topologies(hosts, threads):
     """3 x 1, 3 and 4; 4 x the same on 4 nodes"""
@@ -65,6 +66,7 @@ def random_calls(processes, threads, calls, hosts=1, more=0):
     assert done.stdout == "random_collectives: " + said
 
 
+@pytest.mark.thorough_where(processes=1, threads=(4, 5))
 @pytest.mark.parametrize(("processes", "threads"), [(1, 1), (1, 2), (1, 5), (2, 1), (2, 3), (3, 2), (3, 4), (3, 5)])
 def test_random_collectives(processes, threads):
     """1 to 3 x 1 to 5"""
@@ -84,6 +86,7 @@ def test_random_collectives_between_nodes(threads):
     random_calls(4, threads, 200, hosts=4)
 
 
+@pytest.mark.thorough_where(threads=(4, 5))
 @pytest.mark.parametrize(("processes", "threads", "calls"), [(1, 5, 1000), (2, 2, 1000), (3, 1, 1000), (3, 4, 300)])
 def test_calls_one_after_the_other(processes, threads, calls):
     """1 x 5, 2 x 2, 3 x 1, 3 x 4"""
