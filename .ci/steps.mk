@@ -1,5 +1,6 @@
-# The steps of .ci/run, which makes two of them at a time: one compiles and checks, the other tests. No two test at once, so each kind is
-# a chain. .ci/step writes down how each step has ended. Steps of tests end well whatever has failed in them: .ci/verdict looks at that.
+# The steps of .ci/run, which makes two of them at a time: one compiles and checks, the other tests. Two steps never test at once, so each
+# kind is a chain. .ci/step writes down how each step has ended. Steps of tests end well whatever has failed in them: .ci/verdict looks at
+# that.
 step := @.ci/step
 tests := scripts/tests
 results = --results build/ci/$@.results

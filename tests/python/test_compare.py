@@ -1,9 +1,8 @@
-"""`plait compare`: with a stand-in for plait-lbm and plait-heat, and once for real where they are built."""
+"""`plait compare`, with a stand-in for plait-lbm and plait-heat; test_compare_real.py has the programs themselves."""
 
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +14,8 @@ from plait import launch, mpis, plan, vti
 from plait.applications import HEAT, LBM, NO_CLUSTER
 from plait.launch import CompletedRun
 from plait.results import Row
+
+pytestmark = pytest.mark.once  # the same whatever the MPI is
 
 ROOT = Path(__file__).resolve().parents[2]
 DECK = """title = "A small duct"
@@ -140,7 +141,6 @@ def place(tmp_path: Path, monkeypatch) -> Place:
     return Place(deck, tmp_path / "out", mpis.Mpich("mpich", None), standin)
 
 
-@pytest.mark.once
 def test_writes_json_with_a_run_per_model_and_shape(place: Place):
     assert place.compare() == 0
     found = place.json()
@@ -174,7 +174,6 @@ def test_writes_json_with_a_run_per_model_and_shape(place: Place):
         assert run["digest"] == "ab" * 16 and run["limit_fraction"] == 0.8 and run["mlups"] > 0
 
 
-@pytest.mark.once
 def test_models_run_in_turn_with_equal_steps(place: Place):
     assert place.compare(repeats=2) == 0
     measured = place.standin.lines[15:-1]
@@ -185,7 +184,6 @@ def test_models_run_in_turn_with_equal_steps(place: Place):
     assert flow[3] == "funneled" and (processes, threads) == (1, 2) and "--steps" not in flow
 
 
-@pytest.mark.once
 def test_the_flow_is_by_a_model_that_writes_files(place: Place):
     place.standin.step_ms["threadcomm"] = 5
     assert place.compare(repeats=1) == 0
@@ -195,7 +193,6 @@ def test_the_flow_is_by_a_model_that_writes_files(place: Place):
     assert flow[3] == "threadcomm" and "--no-output" in flow
 
 
-@pytest.mark.once
 def test_table_is_whole_where_there_is_no_terminal(place: Place, capsys):
     assert place.compare() == 0
     printed = capsys.readouterr().out
@@ -208,7 +205,6 @@ def test_table_is_whole_where_there_is_no_terminal(place: Place, capsys):
     assert "…" not in printed
 
 
-@pytest.mark.once
 def test_pictures_show_something(place: Place):
     assert place.compare() == 0
     for name in ("compare.png", "velocity.png"):
@@ -218,7 +214,6 @@ def test_pictures_show_something(place: Place):
     assert not list(place.out.glob("*.partial"))
 
 
-@pytest.mark.once
 def test_differing_digests_are_named_and_fail(place: Place, capsys):
     place.standin.digests = {"multiple": "cd" * 16}
     assert place.compare() == 1
@@ -227,7 +222,6 @@ def test_differing_digests_are_named_and_fail(place: Place, capsys):
     assert place.json()["permeability"] is None and len(place.json()["runs"]) == 15
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("minutes", [0.3, 0.5, 1, 5])
 def test_keeps_within_the_time(place: Place, minutes: float):
     start = place.standin.clock
@@ -236,7 +230,6 @@ def test_keeps_within_the_time(place: Place, minutes: float):
     assert all(run["rounds"] >= 1 for run in place.json()["runs"] if not run["oversubscribed"])
 
 
-@pytest.mark.once
 def test_slow_oversubscribed_rows_run_less_often_and_say_so(place: Place, capsys):
     place.standin.slow_oversubscribed = 40
     start = place.standin.clock
@@ -248,7 +241,6 @@ def test_slow_oversubscribed_rows_run_less_often_and_say_so(place: Place, capsys
     assert "(oversubscribed): only 1 of 3 rounds" in capsys.readouterr().out
 
 
-@pytest.mark.once
 def test_hopelessly_slow_oversubscribed_rows_are_left_out_and_named(place: Place, capsys):
     place.standin.slow_oversubscribed = 2000
     assert place.compare(minutes=2) == 0
@@ -256,7 +248,6 @@ def test_hopelessly_slow_oversubscribed_rows_are_left_out_and_named(place: Place
     assert "masteronly 2 × 2 (oversubscribed) is left out" in capsys.readouterr().out
 
 
-@pytest.mark.once
 def test_interrupt_keeps_what_was_measured(place: Place, capsys):
     place.standin.act = {18: KeyboardInterrupt()}  # in the second run after 15 short ones
     assert place.compare() == 130
@@ -265,7 +256,6 @@ def test_interrupt_keeps_what_was_measured(place: Place, capsys):
     assert "interrupted" in printed.err and "compare.json" in printed.err and "The fastest is" in printed.out
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("runs", [1, 3, 15])
 def test_interrupt_in_the_short_runs_keeps_them(place: Place, capsys, runs: int):
     place.standin.act = {runs + 1: KeyboardInterrupt()}
@@ -276,7 +266,6 @@ def test_interrupt_in_the_short_runs_keeps_them(place: Place, capsys, runs: int)
     assert "compare.json" in printed.err and "no time for more than the short runs of 12 steps" in " ".join(printed.out.split())
 
 
-@pytest.mark.once
 def test_no_time_for_a_round_keeps_the_short_runs(place: Place, capsys):
     place.standin.act = {3: CompletedRun(launch.TIMED_OUT)}
     assert place.compare(minutes=0.1, models=["pure-mpi", "masteronly", "funneled"]) == 1
@@ -284,7 +273,6 @@ def test_no_time_for_a_round_keeps_the_short_runs(place: Place, capsys):
     assert "what was measured until then is in" in capsys.readouterr().err
 
 
-@pytest.mark.once
 def test_failing_run_shows_its_line_and_keeps_what_was_measured(place: Place, capsys):
     place.standin.act = {17: CompletedRun(1, "", "plait-lbm: more processes than planes\n")}
     assert place.compare() == 1
@@ -292,14 +280,12 @@ def test_failing_run_shows_its_line_and_keeps_what_was_measured(place: Place, ca
     assert [run["model"] for run in place.json()["runs"]] == ["pure-mpi"]
 
 
-@pytest.mark.once
 def test_settings_go_to_every_run(place: Place):
     assert place.compare(settings=["lattice.size=[4,4,4]", "run.steps=50"]) == 0
     assert all("lattice.size=[4,4,4]" in line[0] for line in place.standin.lines)
     assert place.json()["deck"]["content"]["lattice"] == {"size": [4, 4, 4]}
 
 
-@pytest.mark.once
 def test_bad_input_is_one_line(place: Place, capsys):
     def complaint(**options) -> str:
         assert place.compare(**options) == 2
@@ -339,7 +325,6 @@ def plate(place: Place) -> Place:
     return place
 
 
-@pytest.mark.once
 def test_a_plate_is_computed_by_openmp_by_mpi_and_by_both(plate: Place, capsys):
     assert plate.compare(repeats=2) == 0
     found = plate.json()
@@ -364,7 +349,6 @@ def test_a_plate_is_computed_by_openmp_by_mpi_and_by_both(plate: Place, capsys):
     assert {path.name for path in plate.out.iterdir()} == {"compare.json", "compare.png", "report.html"}
 
 
-@pytest.mark.once
 def test_short_steps_of_a_plate_are_many(plate: Place):
     plate.standin.step_ms = dict.fromkeys(HEAT.models, 1e-3)
     assert plate.compare(repeats=1) == 0
@@ -374,7 +358,6 @@ def test_short_steps_of_a_plate_are_many(plate: Place):
     assert plate.json()["steps"] == plan.MOST_STEPS
 
 
-@pytest.mark.once
 def test_a_plate_without_the_program_for_all_nodes(plate: Place, capsys):
     (plate.out.parent / "build/mpich/bin/plait-heat-cluster").unlink()
     assert plate.compare(repeats=1) == 0
@@ -384,13 +367,11 @@ def test_a_plate_without_the_program_for_all_nodes(plate: Place, capsys):
     assert capsys.readouterr().err == f"plait compare: cluster: {NO_CLUSTER}\n"
 
 
-@pytest.mark.once
 def test_a_plate_has_models_of_its_own(plate: Place, capsys):
     assert plate.compare(models=["funneled"]) == 2
     assert "plait-heat has no model 'funneled' (it has openmp, mpi, cluster, hybrid)" in capsys.readouterr().err
 
 
-@pytest.mark.once
 def test_plates_of_other_bits_fail(plate: Place, capsys):
     plate.standin.digests = {"cluster": "cd" * 16}
     assert plate.compare() == 1
@@ -401,7 +382,6 @@ def shape_list(rows: list[Row]) -> list[tuple[str, int, int, bool]]:
     return [(row.model, row.processes, row.threads, row.oversubscribed) for row in rows]
 
 
-@pytest.mark.once
 def test_shapes_fit_the_cores():
     assert shape_list(plan.shapes(1)) == [("pure-mpi", 1, 1, False)] + [
         (model, processes, 1, processes > 1) for processes in (1, 2) for model in plan.MODELS[1:]
@@ -426,7 +406,6 @@ def test_shapes_fit_the_cores():
     assert shape_list(plan.shapes(1, ["cluster"], application=HEAT)) == [("cluster", 1, 1, False), ("cluster", 2, 1, True)]
 
 
-@pytest.mark.once
 def test_vti_arrays_are_read_as_written(tmp_path: Path):
     arrays = write_vti(tmp_path / "a.vti")
     image = vti.read(tmp_path / "a.vti")
@@ -435,7 +414,6 @@ def test_vti_arrays_are_read_as_written(tmp_path: Path):
         np.testing.assert_array_equal(image.arrays[name], array)
 
 
-@pytest.mark.once
 def test_damaged_vti_is_refused(tmp_path: Path):
     path = tmp_path / "a.vti"
     write_vti(path)
@@ -446,31 +424,3 @@ def test_damaged_vti_is_refused(tmp_path: Path):
     path.write_bytes(b"nothing of the kind")
     with pytest.raises(vti.VtiError, match="no raw appended data"):
         vti.read(path)
-
-
-REAL = os.environ.get("PLAIT_MPI", "mpich")
-
-
-@pytest.mark.skipif(not (ROOT / "build" / REAL / "bin" / "plait-lbm").exists(), reason=f"plait-lbm is not built for {REAL}")
-def test_real_deck_from_end_to_end(tmp_path: Path):
-    settings = ["lattice.size=[24,24,24]", "geometry.packing=[{radius=5.0,volume-fraction=0.3,seed=1}]", "run.steps=60"]
-    assert module.compare(ROOT / "decks/porous.toml", mpis.find(REAL), tmp_path, 2.0, repeats=1, settings=settings) == 0
-    found = json.loads((tmp_path / "compare.json").read_text())
-    assert {run["model"] for run in found["runs"]} == set(plan.MODELS)
-    assert len({run["digest"] for run in found["runs"]}) == 1
-    assert found["permeability"] > 0
-    assert (tmp_path / "velocity.png").stat().st_size > 10_000 and (tmp_path / "compare.png").stat().st_size > 10_000
-    speed = vti.read(tmp_path / "porous-60.vti").arrays["velocity"]
-    assert speed.shape == (24, 24, 24, 3) and np.isfinite(speed).all() and speed[..., 0].mean() > 0
-
-
-@pytest.mark.thorough
-@pytest.mark.skipif(not (ROOT / "build" / REAL / "bin" / "plait-heat").exists(), reason=f"plait-heat is not built for {REAL}")
-def test_real_plate_from_end_to_end(tmp_path: Path):
-    settings = ["plate.size=67", "run.steps=60"]
-    assert module.compare(ROOT / "decks/heat-80.toml", mpis.find(REAL), tmp_path, 2.0, repeats=1, settings=settings) == 0
-    found = json.loads((tmp_path / "compare.json").read_text())
-    built = (ROOT / "build" / REAL / "bin" / "plait-heat-cluster").exists()
-    assert {run["model"] for run in found["runs"]} == set(HEAT.models) - ({"cluster"} if not built else set())
-    assert len({run["digest"] for run in found["runs"]}) == 1
-    assert 0 < found["whole"]["distance"] < 1 and (tmp_path / "compare.png").stat().st_size > 10_000
