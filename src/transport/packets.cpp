@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -41,6 +40,12 @@ constexpr unsigned kRoundsToAll = 16;
 /// Packets toward one process that the MPI has not finished, and that wait in line behind them.
 constexpr int kUnderWay = 8;
 constexpr std::size_t kInLine = 32;
+/// Packets toward one process that it has not said it has taken; it says so when it has taken half as many, or with whatever it sends
+/// before. The MPI has finished with most long before, and gathers them there for as long as there is memory. Open MPI 5.0.11 over TCP does
+/// not even return from MPI_Test while they come faster than it can put them away.
+constexpr std::uint32_t kUntaken = 128;
+/// What is said later may come earlier: a count is newer if it is no more than this ahead.
+constexpr std::uint32_t kFurthest = std::uint32_t{1} << 31;
 constexpr int kPacketTag = 0;
 /// Loads all use this one: a process sends them in the order of their records, and receives are posted in that order, so the MPI matches
 /// each with its own.
@@ -58,6 +63,8 @@ constexpr std::size_t aligned(std::size_t n) noexcept { return (n + 7) / 8 * 8; 
 struct Head {
   std::int32_t process;    ///< that it comes from
   std::uint32_t sequence;  ///< among those from there to here
+  std::uint32_t taken;     ///< of those from here to there
+  std::uint32_t unused = 0;
 };
 static_assert(sizeof(Head) + sizeof(Record) + kPacketPayload <= kPacketBytes);
 
@@ -74,26 +81,27 @@ struct Packet {
   alignas(8) std::byte bytes[kPacketBytes];
 };
 
-/// What goes to one process.
-struct Out {
+/// What goes to one process, and comes from it.
+struct Peer {
   Spinlock lock;  ///< over `line` and the packet being filled
   std::vector<std::unique_ptr<Packet>> line;
   bool listed = false;  ///< among those with something to send
   int process = 0;
   // The driver's:
   int under_way = 0;
-  std::uint32_t sequence = 0;  ///< of the next packet
-};
-
-/// What comes from one process; the driver's.
-struct In {
-  std::uint32_t sequence = 0;                              ///< of the next packet
+  std::uint32_t sent = 0;                                  ///< packets: the next one's sequence
+  std::uint32_t taken_there = 0;                           ///< of these
+  std::uint32_t taken = 0;                                 ///< of those that come: the next one's sequence
+  std::uint32_t told = 0;                                  ///< of these it knows that they were taken
   std::map<std::uint32_t, std::unique_ptr<Packet>> early;  ///< that came before it
+
+  [[nodiscard]] bool has_room() const noexcept { return under_way < kUnderWay && sent - taken_there < kUntaken; }
+  [[nodiscard]] bool must_be_told() const noexcept { return taken - told >= kUntaken / 2; }
 };
 
 struct Sent {
   MPI_Request request;
-  Out* out;
+  Peer* to;
   std::unique_ptr<Packet> packet;
 };
 
@@ -153,10 +161,11 @@ class Channel {
  private:
   void add(Job job) noexcept;
   void ask() noexcept;
-  bool round(int most_under_way) noexcept;
+  bool round(bool whole_line) noexcept;
   void start(Transfer& t, bool receive, int process, std::byte* at, std::uint64_t bytes, int tag);
   bool begin_transfers();
-  bool send_lines(int most_under_way);
+  void send(Peer& to, std::unique_ptr<Packet> packet);
+  bool send_lines(bool whole_line);
   void retire_sent();
   bool end_transfers();
   bool receive_packets();
@@ -172,9 +181,9 @@ class Channel {
   Sink sink_;
   int rank_ = 0;
   int tag_limit_ = 32767;
-  [[nodiscard]] Out& out_to(std::int32_t process);
+  [[nodiscard]] Peer& peer(std::int32_t process);
 
-  std::vector<std::atomic<Out*>> out_;  ///< by process, made at first use
+  std::vector<std::atomic<Peer*>> peers_;  ///< by process, made at first use
 
   std::atomic<bool> to_do_{false};  ///< something was added since the last round began
   std::atomic<std::uint64_t> last_sent_{0};
@@ -182,7 +191,7 @@ class Channel {
   std::atomic<int> unfinished_{0};  ///< packets that the MPI has been given and has not finished
 
   Spinlock list_lock_;  // over the two below
-  std::vector<Out*> listed_;
+  std::vector<Peer*> listed_;
   std::vector<Job> jobs_;
 
   // The driver's:
@@ -195,7 +204,6 @@ class Channel {
   std::vector<Awaited> awaited_;
   Traffic traffic_;
   unsigned rounds_ = 0;
-  std::map<std::int32_t, In> in_;
 };
 
 Channel::Channel(MPI_Comm comm, std::size_t number, const Sink& sink)
@@ -207,41 +215,41 @@ Channel::Channel(MPI_Comm comm, std::size_t number, const Sink& sink)
   int found = 0;
   PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&value), &found);
   if (found) tag_limit_ = *static_cast<int*>(value);
-  out_ = std::vector<std::atomic<Out*>>(static_cast<std::size_t>(size));
+  peers_ = std::vector<std::atomic<Peer*>>(static_cast<std::size_t>(size));
 }
 
 // ---- what any thread does
 
-Out& Channel::out_to(std::int32_t process) {
-  std::atomic<Out*>& known = out_[static_cast<std::size_t>(process)];
+Peer& Channel::peer(std::int32_t process) {
+  std::atomic<Peer*>& known = peers_[static_cast<std::size_t>(process)];
   // acquire: as it was made.
-  if (Out* const out = known.load(std::memory_order_acquire)) return *out;
+  if (Peer* const there = known.load(std::memory_order_acquire)) return *there;
   const std::lock_guard guard(list_lock_);
-  if (Out* const out = known.load(std::memory_order_relaxed)) return *out;
-  auto* const made = new Out;
+  if (Peer* const there = known.load(std::memory_order_relaxed)) return *there;
+  auto* const made = new Peer;
   made->process = process;
   known.store(made, std::memory_order_release);
   return *made;
 }
 
 std::byte* Channel::begin(std::int32_t process, const Record& record, bool must) noexcept try {
-  Out& out = out_to(process);
+  Peer& to = peer(process);
   const std::size_t size = sizeof record + aligned(record.bytes);
-  out.lock.lock();
+  to.lock.lock();
   try {
-    if (out.line.empty() || out.line.back()->used + size > kPacketBytes) {
-      if (out.line.size() >= kInLine && !must) {
-        out.lock.unlock();
+    if (to.line.empty() || to.line.back()->used + size > kPacketBytes) {
+      if (to.line.size() >= kInLine && !must) {
+        to.lock.unlock();
         return nullptr;
       }
-      out.line.push_back(std::unique_ptr<Packet>(new Packet));
+      to.line.push_back(std::unique_ptr<Packet>(new Packet));
       packets_in_line.fetch_add(1, std::memory_order_relaxed);
     }
   } catch (...) {
-    out.lock.unlock();
+    to.lock.unlock();
     throw;
   }
-  Packet& packet = *out.line.back();
+  Packet& packet = *to.line.back();
   std::byte* const at = packet.bytes + packet.used;
   packet.used += static_cast<std::uint32_t>(size);
   std::memcpy(at, &record, sizeof record);
@@ -251,20 +259,20 @@ std::byte* Channel::begin(std::int32_t process, const Record& record, bool must)
 }
 
 void Channel::end(std::int32_t process, const Load* load) noexcept {
-  Out& out = *out_[static_cast<std::size_t>(process)].load(std::memory_order_relaxed);
+  Peer& to = *peers_[static_cast<std::size_t>(process)].load(std::memory_order_relaxed);
   if (load) {
     moving_.fetch_add(1, std::memory_order_relaxed);
     try {
-      out.line.back()->loads.push_back(*load);
+      to.line.back()->loads.push_back(*load);
     } catch (const std::bad_alloc&) {
       fatal("no memory left for messages between nodes");
     }
   }
-  const bool was = std::exchange(out.listed, true);
-  out.lock.unlock();
+  const bool was = std::exchange(to.listed, true);
+  to.lock.unlock();
   if (!was) {
     const std::lock_guard guard(list_lock_);
-    listed_.push_back(&out);
+    listed_.push_back(&to);
   }
   ask();
 }
@@ -309,7 +317,7 @@ void Channel::flush() noexcept {
   }
   const MpiLock serial;
   const std::lock_guard guard(driving_);  // whoever drives only tries the other
-  static_cast<void>(round(std::numeric_limits<int>::max()));
+  static_cast<void>(round(true));
 }
 
 // ---- what one thread at a time does
@@ -322,7 +330,7 @@ bool Channel::drive() noexcept {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   while (driving_.try_lock()) {
     to_do_.store(false, std::memory_order_seq_cst);
-    moved |= round(kUnderWay);
+    moved |= round(false);
     driving_.unlock();
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (!to_do_.load(std::memory_order_seq_cst)) break;
@@ -330,7 +338,7 @@ bool Channel::drive() noexcept {
   return moved;
 }
 
-bool Channel::round(int most_under_way) noexcept {
+bool Channel::round(bool whole_line) noexcept {
   if (closed_) return false;
   // A thread that is inside moves what there is, or waits in a call of the program's: it is not waited for here.
   const MpiTryLock serial;
@@ -339,7 +347,7 @@ bool Channel::round(int most_under_way) noexcept {
     const bool all = ++rounds_ % kRoundsToAll == 0;
     if (all || sent_.size() >= kUnderWay) retire_sent();
     bool moved = begin_transfers();
-    moved |= send_lines(most_under_way);
+    moved |= send_lines(whole_line);
     moved |= end_transfers();
     moved |= receive_awaited();
     if (all || awaited_.empty() || !coming_.empty()) moved |= receive_packets();
@@ -393,52 +401,56 @@ bool Channel::begin_transfers() {
   return true;
 }
 
-bool Channel::send_lines(int most_under_way) {
-  std::vector<Out*> outs;
+void Channel::send(Peer& to, std::unique_ptr<Packet> packet) {
+  const Head head{rank_, to.sent++, to.taken};
+  to.told = to.taken;
+  std::memcpy(packet->bytes, &head, sizeof head);
+  MPI_Request request = MPI_REQUEST_NULL;
+  must_work(PMPI_Isend(packet->bytes, static_cast<int>(packet->used), MPI_BYTE, to.process, kPacketTag, comm_, &request));
+  ++traffic_.sent;
+  for (const Load& load : packet->loads) {
+    Transfer& t = transfers_.emplace_back();
+    t.operation = load.operation;
+    // MPI's send buffers are not written to.
+    start(t, false, to.process, const_cast<std::byte*>(load.from), load.bytes, kLoadTag);
+    ++traffic_.sent;
+  }
+  packet->loads.clear();
+  ++to.under_way;
+  unfinished_.fetch_add(1, std::memory_order_relaxed);
+  sent_.push_back({request, &to, std::move(packet)});
+}
+
+bool Channel::send_lines(bool whole_line) {
+  std::vector<Peer*> peers;
   {
     const std::lock_guard guard(list_lock_);
     if (listed_.empty()) return false;
-    outs.swap(listed_);
+    peers.swap(listed_);
   }
   bool sent = false;
-  for (Out* const out : outs) {
+  for (Peer* const to : peers) {
     bool left = false;
     for (;;) {
       std::unique_ptr<Packet> packet;
       {
-        const std::lock_guard guard(out->lock);
-        left = !out->line.empty();
-        if (left && out->under_way < most_under_way) {
-          packet = std::move(out->line.front());
-          out->line.erase(out->line.begin());
+        const std::lock_guard guard(to->lock);
+        left = !to->line.empty();
+        if (left && (whole_line || to->has_room())) {
+          packet = std::move(to->line.front());
+          to->line.erase(to->line.begin());
           packets_in_line.fetch_sub(1, std::memory_order_relaxed);
         } else if (!left) {
-          out->listed = false;
+          to->listed = false;
         }
       }
-      Packet* const next = packet.get();
-      if (!next) break;
-      const Head head{rank_, out->sequence++};
-      std::memcpy(next->bytes, &head, sizeof head);
-      MPI_Request request = MPI_REQUEST_NULL;
-      must_work(PMPI_Isend(next->bytes, static_cast<int>(next->used), MPI_BYTE, out->process, kPacketTag, comm_, &request));
-      ++traffic_.sent;
-      for (const Load& load : next->loads) {
-        Transfer& t = transfers_.emplace_back();
-        t.operation = load.operation;
-        // MPI's send buffers are not written to.
-        start(t, false, out->process, const_cast<std::byte*>(load.from), load.bytes, kLoadTag);
-        ++traffic_.sent;
-      }
-      next->loads.clear();
-      ++out->under_way;
-      unfinished_.fetch_add(1, std::memory_order_relaxed);
-      sent_.push_back({request, out, std::move(packet)});
+      if (!packet) break;
+      send(*to, std::move(packet));
       sent = true;
     }
     if (left) {
       const std::lock_guard guard(list_lock_);
-      listed_.push_back(out);
+      listed_.push_back(to);
     }
   }
   if (sent) last_sent_.store(now(), std::memory_order_relaxed);
@@ -454,7 +466,7 @@ void Channel::retire_sent() {
       ++i;
       continue;
     }
-    --sent_[i].out->under_way;
+    --sent_[i].to->under_way;
     unfinished_.fetch_sub(1, std::memory_order_relaxed);
     std::swap(sent_[i], sent_.back());
     sent_.pop_back();
@@ -555,17 +567,20 @@ void Channel::take(std::unique_ptr<Packet> packet) {
   ++traffic_.received;
   Head head;
   std::memcpy(&head, packet->bytes, sizeof head);
-  In& in = in_[head.process];
-  if (head.sequence != in.sequence) {
-    in.early.emplace(head.sequence, std::move(packet));
+  Peer& from = peer(head.process);
+  if (const std::uint32_t more = head.taken - from.taken_there; more <= kFurthest) from.taken_there = head.taken;
+  if (head.sequence != from.taken) {
+    from.early.emplace(head.sequence, std::move(packet));
     return;
   }
   read(*packet);
-  ++in.sequence;
-  for (auto next = in.early.find(in.sequence); next != in.early.end(); next = in.early.find(++in.sequence)) {
+  ++from.taken;
+  for (auto next = from.early.find(from.taken); next != from.early.end(); next = from.early.find(++from.taken)) {
     read(*next->second);
-    in.early.erase(next);
+    from.early.erase(next);
   }
+  // Not held back by what is in line: both sides might wait for room.
+  if (from.must_be_told()) send(from, std::unique_ptr<Packet>(new Packet));
 }
 
 void Channel::read(const Packet& packet) {

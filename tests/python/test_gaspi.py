@@ -133,8 +133,6 @@ def test_whatever_else_plait_is_set_to(setting, hosts):
     run("gaspi_one_sided", hosts=hosts, env=[setting])
 
 
-# Under Open MPI gaspi_deleted takes from seconds to two minutes here: a defect whose cause is not known. Two ranks spin in MPI_Test.
-@pytest.mark.thorough
 @pytest.mark.parametrize("forbidden", ["no_peer_memory", "no_peer_reads", "no_peer_writes"])
 def test_where_the_system_forbids_access_to_others_memory(forbidden):
     """2 and 2 x 3. Then messages of the MPI's go inside the node, as between nodes"""
