@@ -1,13 +1,16 @@
-// Calls on queues of OpenCL's, a case each: queue_opencl CASE. Two processes.
+// Calls on queues of OpenCL's, a case each: queue_opencl CASE... Two processes.
 #include <dirent.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <set>
+#include <span>
 #include <sstream>
 #include <string>
+#include <string_view>
 
 #include "opencl.hpp"
 
@@ -430,24 +433,22 @@ void waits() {
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  const std::string name = argc > 1 ? argv[1] : "";
-  const struct {
+  struct Case {
     const char* name;
     void (*run)();
-  } cases[] = {{"messages", messages},       {"nonblocking", nonblocking},
-               {"collectives", collectives}, {"partitioned", partitioned},
-               {"layouts", layouts},         {"events", events},
-               {"failures", failures},       {"values", values},
-               {"lifetimes", lifetimes},     {"waits", waits}};
-  bool known = false;
-  for (const auto& c : cases) {
-    if (name != c.name) continue;
-    c.run();
-    known = true;
+  };
+  const Case cases[] = {{"messages", messages},       {"nonblocking", nonblocking},
+                        {"collectives", collectives}, {"partitioned", partitioned},
+                        {"layouts", layouts},         {"events", events},
+                        {"failures", failures},       {"values", values},
+                        {"lifetimes", lifetimes},     {"waits", waits}};
+  for (const std::string_view word : std::span(argv, static_cast<std::size_t>(argc)).subspan(1)) {
+    const auto* const named = std::ranges::find(cases, word, &Case::name);
+    CHECK(named != std::end(cases) && "a case");
+    named->run();
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) std::printf("%s: as it should be\n", named->name);
   }
-  CHECK(known && "a case");
-  MPI_Barrier(MPI_COMM_WORLD);
-  if (rank == 0) std::printf("%s: as it should be\n", name.c_str());
   MPI_Finalize();
   return 0;
 }
