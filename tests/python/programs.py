@@ -20,9 +20,9 @@ WITHOUT = {
 limits = {"factor": 1}  # of every time limit: programs with sanitizers are slower
 
 
-@pytest.fixture(params=[1, 4])
+@pytest.fixture(params=[1, 2, pytest.param(4, marks=pytest.mark.thorough)])
 def hosts(request):
-    """One machine, then four simulated nodes, where these are allowed."""
+    """One machine, then two simulated nodes, and four in thorough tests; where these are allowed."""
     if request.param > 1 and (reason := launch.why_no_nodes(MPI)):
         pytest.skip(reason)
     return request.param

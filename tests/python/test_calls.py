@@ -211,9 +211,9 @@ def test_messages_move_on_while_the_mpi_blocks(tmp_path):
     assert done.stdout == "messages move on during every call\n", done.stderr
 
 
-@pytest.mark.thorough_where(hosts=4)
+@pytest.mark.thorough_where(hosts=2)
 def test_one_thread_at_a_time_in_an_mpi_that_lets_in_one(hosts):
-    """2 x 2; 4 x 2 on 4 nodes"""
+    """2 x 2, on one node and on 2; 4 x 2 on 4"""
     # Between nodes each of the calls takes a turn of eight threads on the cores.
     done = run("serialized", 1000 if hosts == 1 else 300, hosts=hosts, env=["PLAIT_THREAD_LEVEL=serialized"])
     assert done.stdout == "one thread at a time in the MPI\n"

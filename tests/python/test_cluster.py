@@ -66,7 +66,7 @@ def launched(program, processes, threads=1, hosts=1, env=None):
 
 
 def test_memory_is_consistent_without_openmp(hosts):
-    """2 and 3; 4 on 4 nodes"""
+    """2 and 3; 4 on 2 and on 4 nodes"""
     for processes in (2, 3) if hosts == 1 else (4,):
         assert run("cluster-memory", processes=processes, hosts=hosts).stdout == "right\n"
 

@@ -40,14 +40,14 @@ def test_random_channels_between_nodes():
 
 
 def test_mistakes_have_their_error_classes(hosts):
-    """2 x 1; 4 x 1 on 4 nodes"""
+    """2 x 1, on one node and on 2; 4 x 1 on 4"""
     done = run("partitioned_errors", hosts=hosts)
     assert done.stdout == f"every mistake has its error class in {max(2, hosts)} processes\n"
     assert done.stderr == ""
 
 
 def test_messages_of_those_that_are_blocked(hosts):
-    """2 x 1; 4 x 1 on 4 nodes"""
+    """2 x 1, on one node and on 2; 4 x 1 on 4"""
     done = run("partitioned_blocked", hosts=hosts)
     assert done.stdout == "messages of those that are blocked: right\n"
     assert done.stderr == ""
@@ -61,14 +61,14 @@ def test_communicators_of_all_makes_are_told_apart(hosts):
 
 @pytest.mark.parametrize("receives", [0, 1])
 def test_nothing_is_left_of_requests_that_sent_nothing(receives, hosts):
-    """2 x 1; 4 x 1 on 4 nodes"""
+    """2 x 1, on one node and on 2; 4 x 1 on 4"""
     done = run("partitioned_left", receives, hosts=hosts)
     assert done.stdout == "nothing was left\n"
     assert done.stderr == ""
 
 
 def test_memory_that_can_be_mapped(hosts):
-    """2 x 1; 4 x 1 on 4 nodes"""
+    """2 x 1, on one node and on 2; 4 x 1 on 4"""
     done = run("alloc_mem", hosts=hosts)
     assert done.stdout == "memory of MPI_Alloc_mem: right\n"
 

@@ -90,7 +90,7 @@ def test_stream_per_thread(nodes):
 
 
 def test_thread_communicator(hosts):
-    """2 x 4; 4 x 4 on 4 nodes"""
+    """2 x 4, on one node and on 2; 4 x 4 on 4"""
     done = run("seed_threadcomm", hosts=hosts)
     size = 4 * max(2, hosts)
     assert sorted(done.stdout.splitlines()) == sorted(f" Rank {rank} / {size}" for rank in range(size))

@@ -63,7 +63,7 @@ def test_markdown_alone_is_refused():
 
 
 def test_wrong_and_unknown_variables_are_named_once_in_a_job(hosts):
-    """3 x 1; 4 x 1 on 4 nodes"""
+    """3 x 1, on one node and on 2; 4 x 1 on 4"""
     env = ["PLAIT_WATCHDOG=soon", "PLAIT_THREADLEVEL=serialized"]
     done = run("many_streams", 2, processes=3, hosts=hosts, env=env)
     assert sorted(line for line in done.stderr.splitlines() if line.startswith("plait: PLAIT_")) == [

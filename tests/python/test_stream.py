@@ -11,20 +11,20 @@ from programs import MPI, random_program, run
 
 
 def test_stream_per_thread(hosts):
-    """2 x 4 and 3 x 2; 4 x 2 on 4 nodes"""
+    """2 x 4 and 3 x 2; 4 x 2 on 2 and on 4 nodes"""
     for processes, threads in [(2, 4), (3, 2)] if hosts == 1 else [(4, 2)]:
         done = run("stream", threads, processes=processes, hosts=hosts)
         assert done.stdout == f"2000 messages by {threads} threads in each of {processes} processes: right\n"
 
 
 def test_multiplex_communicator(hosts):
-    """3 x 1 to 3; 4 x 1 to 3 on 4 nodes"""
+    """3 x 1 to 3, on one node and on 2; 4 x 1 to 3 on 4"""
     done = run("multiplex", processes=3, hosts=hosts)
     assert done.stdout == f"100 rounds between all streams of {max(3, hosts)} processes: right\n"
 
 
 def test_duplicates_that_are_made_without_waiting(hosts):
-    """3 x 1; 4 x 1 on 4 nodes"""
+    """3 x 1, on one node and on 2; 4 x 1 on 4"""
     done = run("stream_idup", processes=3, hosts=hosts)
     assert done.stdout == "duplicates keep their streams\n"
 
@@ -51,7 +51,7 @@ def test_gets_finish_while_the_target_computes(nodes, tmp_path):
 
 
 def test_mistakes_have_their_error_classes(hosts):
-    """2 x 1; 4 x 1 on 4 nodes"""
+    """2 x 1, on one node and on 2; 4 x 1 on 4"""
     done = run("stream_errors", hosts=hosts)
     assert done.stdout == f"every mistake has its error class in {max(2, hosts)} processes\n"
     assert "not so" not in done.stderr
@@ -81,22 +81,22 @@ def test_no_report_unless_asked():
 
 
 def test_finalize_with_unfinished_messages(hosts):
-    """2 x 1; 4 x 1 on 4 nodes"""
+    """2 x 1, on one node and on 2; 4 x 1 on 4"""
     done = run("stream_unfinished", hosts=hosts)
     assert done.stdout == f"over with unfinished messages in {max(2, hosts)} processes\n"
 
 
 def test_killed_process_leaves_nothing(hosts):
-    """2 x 1; 4 x 1 on 4 nodes"""
+    """2 x 1, on one node and on 2; 4 x 1 on 4"""
     before = set(os.listdir("/dev/shm"))
     done = run("stream_killed", hosts=hosts, status=None)
     assert done.returncode not in (0, 124), done.stdout + done.stderr
     assert not [name for name in set(os.listdir("/dev/shm")) - before if "plait" in name]
 
 
-@pytest.mark.thorough_where(hosts=4)
+@pytest.mark.thorough_where(hosts=2)
 def test_watchdog_names_what_a_receive_waits_for(hosts):
-    """2 x 1; 4 x 1 on 4 nodes"""
+    """2 x 1, on one node and on 2; 4 x 1 on 4"""
     done = run("stream_hang", 3, hosts=hosts, env=["PLAIT_WATCHDOG=1"])
     last = max(2, hosts) - 1
     assert done.stdout == "the late message came\n"

@@ -20,7 +20,7 @@ def test_example_with_libomp():
 @pytest.mark.thorough_where(threads=(1, 3))
 @pytest.mark.parametrize("threads", [1, 3, 4])
 def test_communicators_groups_and_topologies(hosts, threads):
-    """3 x 1, 3 and 4; 4 x the same on 4 nodes"""
+    """3 x 1, 3 and 4, on one node and on 2; 4 x the same on 4"""
     done = run("threadcomm_objects", threads, processes=3, hosts=hosts)
     assert done.stdout == f"communicators, groups and topologies of {threads * max(3, hosts)} ranks: right\n"
 
@@ -32,7 +32,7 @@ def test_handles_are_made_one_at_a_time():
 
 
 def test_mistakes_have_their_error_classes(hosts):
-    """2 x 3; 4 x 3 on 4 nodes"""
+    """2 x 3, on one node and on 2; 4 x 3 on 4"""
     done = run("threadcomm_errors", hosts=hosts)
     assert done.stdout == "every mistake with threads has its error class\n"
     assert "not so" not in done.stderr
