@@ -40,11 +40,11 @@ constexpr unsigned kRoundsToAll = 16;
 /// Packets toward one process that the MPI has not finished, and that wait in line behind them.
 constexpr int kUnderWay = 8;
 constexpr std::size_t kInLine = 32;
-/// Packets toward one process that it has not said it has taken; it says so when it has taken half as many, or with whatever it sends
-/// before. The MPI has finished with most long before, and gathers them there for as long as there is memory. Open MPI 5.0.11 over TCP does
-/// not even return from MPI_Test while they come faster than it can put them away.
-constexpr std::uint32_t kUntaken = 128;
-/// What is said later may come earlier: a count is newer if it is no more than this ahead.
+/// The flow-control window: packets toward one process that it has not acknowledged. It does so when it has received half as many, or with
+/// whatever it sends before. The MPI has finished with most long before, and gathers them there for as long as there is memory. Open MPI
+/// 5.0.11 over TCP does not even return from MPI_Test while they come faster than it can put them away.
+constexpr std::uint32_t kWindow = 128;
+/// A later acknowledgement may come earlier: a count is newer if it is no more than this ahead.
 constexpr std::uint32_t kFurthest = std::uint32_t{1} << 31;
 constexpr int kPacketTag = 0;
 /// Loads all use this one: a process sends them in the order of their records, and receives are posted in that order, so the MPI matches
@@ -61,9 +61,9 @@ constexpr std::size_t aligned(std::size_t n) noexcept { return (n + 7) / 8 * 8; 
 
 /// How every packet begins.
 struct Head {
-  std::int32_t process;    ///< that it comes from
-  std::uint32_t sequence;  ///< among those from there to here
-  std::uint32_t taken;     ///< of those from here to there
+  std::int32_t process;         ///< that it comes from
+  std::uint32_t sequence;       ///< among those from there to here
+  std::uint32_t acknowledging;  ///< so many of those from here to there
   std::uint32_t unused = 0;
 };
 static_assert(sizeof(Head) + sizeof(Record) + kPacketPayload <= kPacketBytes);
@@ -90,13 +90,13 @@ struct Peer {
   // The driver's:
   int under_way = 0;
   std::uint32_t sent = 0;                                  ///< packets: the next one's sequence
-  std::uint32_t taken_there = 0;                           ///< of these
-  std::uint32_t taken = 0;                                 ///< of those that come: the next one's sequence
-  std::uint32_t told = 0;                                  ///< of these it knows that they were taken
-  std::map<std::uint32_t, std::unique_ptr<Packet>> early;  ///< that came before it
+  std::uint32_t sent_acknowledged = 0;                     ///< by it
+  std::uint32_t received = 0;                              ///< packets, in order: the next one's sequence
+  std::uint32_t received_acknowledged = 0;                 ///< to it
+  std::map<std::uint32_t, std::unique_ptr<Packet>> early;  ///< that came before the next one
 
-  [[nodiscard]] bool has_room() const noexcept { return under_way < kUnderWay && sent - taken_there < kUntaken; }
-  [[nodiscard]] bool must_be_told() const noexcept { return taken - told >= kUntaken / 2; }
+  [[nodiscard]] bool has_room() const noexcept { return under_way < kUnderWay && sent - sent_acknowledged < kWindow; }
+  [[nodiscard]] bool must_acknowledge() const noexcept { return received - received_acknowledged >= kWindow / 2; }
 };
 
 struct Sent {
@@ -402,8 +402,8 @@ bool Channel::begin_transfers() {
 }
 
 void Channel::send(Peer& to, std::unique_ptr<Packet> packet) {
-  const Head head{rank_, to.sent++, to.taken};
-  to.told = to.taken;
+  const Head head{rank_, to.sent++, to.received};
+  to.received_acknowledged = to.received;
   std::memcpy(packet->bytes, &head, sizeof head);
   MPI_Request request = MPI_REQUEST_NULL;
   must_work(PMPI_Isend(packet->bytes, static_cast<int>(packet->used), MPI_BYTE, to.process, kPacketTag, comm_, &request));
@@ -568,19 +568,20 @@ void Channel::take(std::unique_ptr<Packet> packet) {
   Head head;
   std::memcpy(&head, packet->bytes, sizeof head);
   Peer& from = peer(head.process);
-  if (const std::uint32_t more = head.taken - from.taken_there; more <= kFurthest) from.taken_there = head.taken;
-  if (head.sequence != from.taken) {
+  const std::uint32_t more = head.acknowledging - from.sent_acknowledged;
+  if (more <= kFurthest) from.sent_acknowledged = head.acknowledging;
+  if (head.sequence != from.received) {
     from.early.emplace(head.sequence, std::move(packet));
     return;
   }
   read(*packet);
-  ++from.taken;
-  for (auto next = from.early.find(from.taken); next != from.early.end(); next = from.early.find(++from.taken)) {
+  ++from.received;
+  for (auto next = from.early.find(from.received); next != from.early.end(); next = from.early.find(++from.received)) {
     read(*next->second);
     from.early.erase(next);
   }
   // Not held back by what is in line: both sides might wait for room.
-  if (from.must_be_told()) send(from, std::unique_ptr<Packet>(new Packet));
+  if (from.must_acknowledge()) send(from, std::unique_ptr<Packet>(new Packet));
 }
 
 void Channel::read(const Packet& packet) {

@@ -412,8 +412,15 @@ int main(int argc, char** argv) {
   } all[] = {{"setup", setup},     {"groups", groups},         {"segments", segments},      {"queues", queues},  {"passive", passive},
              {"atomics", atomics}, {"collective", collective}, {"statistics", statistics_}, {"runtime", runtime}};
   for (int w = 1; w < argc; ++w) {
+    unsigned known = 0;
     for (unsigned i = 0; i < sizeof all / sizeof *all; ++i) {
-      if (!strcmp(argv[w], all[i].name)) all[i].run();
+      if (strcmp(argv[w], all[i].name)) continue;
+      all[i].run();
+      ++known;
+    }
+    if (!known) {
+      fprintf(stderr, "gaspi_calls: there is no group of calls '%s'\n", argv[w]);
+      return 2;
     }
     delete_segments();
     if (rank == 0) printf("%s\n", argv[w]);
