@@ -292,8 +292,10 @@ class _Filter:
         return len(self._tail)
 
     def flush(self) -> bytes:
-        rest = b"".join(self._held) + self._tail[self._passed :]
-        self._held, self._tail, self._passed = [], b"", 0
+        last, self._tail = self._tail, b""
+        passed = self._line(self._without_appended(last)) if last else b""
+        rest = passed + b"".join(self._held)
+        self._held, self._passed = [], 0
         # 5.0.11: Open MPI's banners end with a NUL byte.
         return b"" if self.hidden and not rest.strip(b"\0 \n") else rest
 

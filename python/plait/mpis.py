@@ -189,6 +189,8 @@ class Mpich(Mpi):
         # 5.0.2, several nodes: the launcher's own story of how it ended after a process was ended by a signal, or a node was gone.
         # Those of two nodes may begin in one line.
         Noise((r"\[proxy:\S+\] (\[proxy:\S+\] )*(HYD|main ).*(\(!closed\) failed|returned error status|demux engine error.*)",)),
+        # 5.0.2: ended by its own signal in the midst of such a line, one time in thirty.
+        Noise((r"(\[proxy:\S+\] ?)+",)),
         Noise((r"HYD\w+ \(\S+/hydra/\S+\): (assert \(!closed\) failed|callback returned error status)",)),
         Noise((r"\[mpiexec@\S+\] (HYD|control_cb |main ).*(terminated badly; aborting|error waiting for \w+|error status|failed)",)),
         Noise((r"\[mpiexec@\S+\] Exit codes: .*",), begins="[mpiexec@"),

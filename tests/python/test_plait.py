@@ -349,6 +349,12 @@ def test_filter_takes_out_a_line_in_the_midst_of_a_banner():
     assert filtered(mpis.OpenMpi, b"ours\n", cut, b"more\n") == b"ours\nmore\n"
 
 
+@pytest.mark.parametrize("size", [1, 7, 10000])
+def test_filter_takes_out_what_a_launcher_that_was_killed_had_begun(size):
+    data = b"ours\n[proxy:1@n1] [proxy:2@n2] HYD_x (a.c:1): demux engine error waiting for event\n[proxy:1@n1] "
+    assert filtered(mpis.Mpich, *(data[i : i + size] for i in range(0, len(data), size))) == b"ours\n"
+
+
 def test_filter_hands_a_progress_bar_on_at_once():
     noise = launch._Filter(mpis.OpenMpi.noise)
     assert noise.feed(b"\r[--- 10 %") == b"\r[--- 10 %"
