@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -45,12 +46,14 @@ def run(
     stdin: bool = False,
     preload: bool = False,
     show_stacks: bool = False,
+    own_time: bool = False,
 ) -> CompletedRun:
     """Runs `program` with `processes` x `threads`, spread evenly over `hosts` simulated nodes, and waits for its end.
 
     Output goes to our own streams as it comes, or with `capture` into the answer. Raises MpiError with one clear line
     where the job cannot be started. After `timeout` seconds, and when interrupted, every process of the job is ended.
-    With `show_stacks` a job that took too long says before where its threads are.
+    With `show_stacks` a job that took too long says before where its threads are. With `own_time` the limit leaves out the
+    seconds for which one of its threads waited for a core, but is no more than three times as long.
     """
     with contextlib.ExitStack() as stack:
         scratch = stack.enter_context(leftovers.scratch())
@@ -67,7 +70,7 @@ def run(
         launcher = _start(line, environment)
         if segments:
             segments.launcher = launcher.pid
-        return _wait(mpi, program[0], launcher, marker, timeout, capture, show_stacks)
+        return _wait(mpi, program[0], launcher, marker, timeout, capture, show_stacks, own_time)
 
 
 def _start(line: list[str], environment: dict[str, str]) -> subprocess.Popen:
@@ -83,12 +86,19 @@ def _start(line: list[str], environment: dict[str, str]) -> subprocess.Popen:
 
 
 def _wait(
-    mpi: Mpi, program: str, launcher: subprocess.Popen, marker: str, timeout: float | None, capture: bool, show_stacks: bool
+    mpi: Mpi,
+    program: str,
+    launcher: subprocess.Popen,
+    marker: str,
+    timeout: float | None,
+    capture: bool,
+    show_stacks: bool,
+    own_time: bool,
 ) -> CompletedRun:
     out = _Stream(launcher.stdout, None if capture else sys.stdout, mpi.noise)
     err = _Stream(launcher.stderr, None if capture else sys.stderr, mpi.noise)
     try:
-        code = launcher.wait(timeout)
+        code = _wait_until(launcher, marker, timeout, 3 * timeout if timeout and own_time else timeout)
     except subprocess.TimeoutExpired:
         if show_stacks:
             stacks.tell(marker.encode(), _resolve(mpi, program), err.say)
@@ -111,6 +121,19 @@ def _wait(
         code = code or 1
         err.say(f"plait run: what {program} wrote could not be handed on: {failure.strerror}")
     return CompletedRun(code, out.text(), err.text())
+
+
+def _wait_until(launcher: subprocess.Popen, marker: str, timeout: float | None, most: float | None) -> int:
+    """The launcher's status. The limit becomes longer, up to `most`, by what a thread of the job has waited for a core."""
+    began = time.monotonic()
+    limit = timeout
+    while True:
+        try:
+            return launcher.wait(limit and limit - (time.monotonic() - began))
+        except subprocess.TimeoutExpired:
+            limit = min(most, timeout + leftovers.waited(marker.encode()))
+            if limit <= time.monotonic() - began:
+                raise
 
 
 def command(

@@ -85,6 +85,16 @@ def marked(marker: bytes) -> list[int]:
     return found
 
 
+def waited(marker: bytes) -> float:
+    """For how many seconds that one of the job's threads was ready to run, and had no core, which had none for longest."""
+    longest = 0
+    for pid in marked(marker):
+        for file in Path("/proc", str(pid), "task").glob("*/schedstat"):
+            with contextlib.suppress(OSError):  # it has ended
+                longest = max(longest, int(file.read_text().split()[1]))
+    return longest / 1e9
+
+
 def _end_job(folder: Path) -> None:
     with contextlib.suppress(FileNotFoundError):
         marker = (folder / MARKER).read_bytes()

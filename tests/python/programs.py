@@ -42,7 +42,9 @@ def run(name, *words, processes=2, hosts=1, env=(), status=0, timeout=60):
     program = [str(word) for word in (MPI.build / "bin" / name, *words)]
     settings = dict(pair.split("=", 1) for pair in env)
     # As `plait run` does, without the half second that the command takes to start.
-    done = launch.run(MPI, program, max(processes, hosts), 1, hosts, settings, timeout * limits["factor"], capture=True, show_stacks=True)
+    limit = timeout * limits["factor"]
+    kept = {"capture": True, "show_stacks": True, "own_time": True}
+    done = launch.run(MPI, program, max(processes, hosts), 1, hosts, settings, limit, **kept)
     assert status is None or done.returncode == status, " ".join([*program, *env]) + "\n" + done.stdout + done.stderr
     return done
 

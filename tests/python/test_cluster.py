@@ -61,7 +61,7 @@ def built(tmp_path_factory):
 
 def launched(program, processes, threads=1, hosts=1, env=None):
     """As `run`, with threads."""
-    done = launch.run(MPI, [str(program)], processes, threads, hosts, env or {}, 60, capture=True, show_stacks=True)
+    done = launch.run(MPI, [str(program)], processes, threads, hosts, env or {}, 60, capture=True, show_stacks=True, own_time=True)
     return done.returncode, done.stdout, done.stderr
 
 

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import tempfile
 import time
+import uuid
 from pathlib import Path
 
 import pytest
@@ -152,6 +153,51 @@ def test_launchers_line_after_an_unfinished_line_is_left_out():
         data = b"ab[m\nname? [mpiexec@vm] Exit codes: [vm] 0,1\n[mpiexec@ x\n[mpiexec@vm] Exit codes: [vm] 0\n"
         chunks = [noise.feed(data[at : at + size]) for at in range(0, len(data), size)]
         assert b"".join([*chunks, noise.flush()]) == b"ab[m\nname? [mpiexec@ x\n"
+
+
+# ---- its time
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(("waited", "own_time", "status"), [(9, True, 0), (0, True, 124), (9, False, 124)])
+def test_a_limit_of_own_time_is_longer_by_what_was_waited_for_a_core(monkeypatch, waited, own_time, status):
+    """1 x 1"""
+    monkeypatch.setattr(leftovers, "waited", lambda marker: waited)
+    done = launch.run(MPI, ["sleep", "3"], 1, 1, timeout=2, capture=True, own_time=own_time)
+    assert done.returncode == status, done.stderr
+
+
+@pytest.mark.once
+def test_a_limit_that_grows_with_the_time_comes_to_its_end(monkeypatch):
+    """1 x 1"""
+    asked = []
+    began = time.monotonic()
+
+    def waited(marker):
+        asked.append(time.monotonic() - began)
+        return 0.9 * asked[-1]
+
+    monkeypatch.setattr(leftovers, "waited", waited)
+    done = launch.run(MPI, ["sleep", "60"], 1, 1, timeout=0.5, capture=True, own_time=True)
+    assert done.returncode == 124 and len(asked) < 100, len(asked)
+
+
+@pytest.mark.once
+def test_a_thread_that_had_no_core_has_waited():
+    marker = f"PLAIT_JOB={uuid.uuid4().hex}"
+    assert leftovers.waited(marker.encode()) == 0
+    core = min(os.sched_getaffinity(0))
+    line = ["taskset", "-c", str(core), "sh", "-c", "while :; do :; done"]
+    busy = [subprocess.Popen(line, env={**os.environ, "PLAIT_JOB": marker.partition("=")[2]}) for _ in range(2)]
+    try:
+        until = time.monotonic() + 60
+        while leftovers.waited(marker.encode()) < 0.1 and time.monotonic() < until:
+            time.sleep(0.05)
+        assert leftovers.waited(marker.encode()) >= 0.1
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
 
 
 # ---- what it leaves
