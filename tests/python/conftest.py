@@ -16,6 +16,7 @@ def pytest_addoption(parser):
     parser.addoption("--build", metavar="PRESET", help="programs from build/PRESET: those of a sanitizer, for example")
     parser.addoption("--results", metavar="FILE", type=Path, help="adds a line of JSON to FILE for each test")
     parser.addoption("--until", metavar="TIME", type=float, help="begins no test after this time, in seconds since 1970")
+    parser.addoption("--pairs", action="store_true", help="quick are as many cases of a test as have each value of each parameter once")
     parser.addoption("--order", metavar="SEED", help="the files in an order drawn from SEED")
 
 
@@ -33,10 +34,32 @@ def pytest_collection_modifyitems(config, items):
         for mark in item.iter_markers("thorough_where"):
             if any(item.callspec.params[name] in of(values) for name, values in mark.kwargs.items()):
                 item.add_marker("thorough")
+    if config.getoption("--pairs", False):
+        for item in set(items) - set(paired(items)):
+            item.add_marker("thorough")
     if seed := config.getoption("--order", None):
         files = [list(tests) for _, tests in groupby(items, key=lambda item: item.path)]
         random.Random(seed).shuffle(files)
         items[:] = [test for file in files for test in file]
+
+
+def paired(items):
+    """As few of the quick tests as have each value of each parameter once. Another MPI's are others."""
+    quick = [item for item in items if not item.get_closest_marker("thorough")]
+    for _, group in groupby(quick, key=lambda item: (item.path, item.originalname)):
+        cases = list(group)
+        random.Random(MPI.name).shuffle(cases)
+        missing = set().union(*map(values_of, cases))
+        while True:
+            case = max(cases, key=lambda case: len(missing & values_of(case)))
+            yield case
+            missing -= values_of(case)
+            if not missing:
+                break
+
+
+def values_of(item):
+    return {(name, repr(value)) for name, value in item.callspec.params.items()} if hasattr(item, "callspec") else set()
 
 
 def of(values):

@@ -35,7 +35,8 @@ def verdict(tmp_path):
         results = [(name, "failed") for name in failed] + [(name, "passed") for name in passed]
         lines = [{"build": "mpich", "test": name, "outcome": outcome, "seconds": 1, "said": f"why {name}"} for name, outcome in results]
         (logs / "test-mpich.results").write_text("".join(json.dumps(line) + "\n" for line in lines))
-        done = subprocess.run([ROOT / ".ci/verdict", "test-mpich"], cwd=tmp_path, capture_output=True, text=True, check=False)
+        line = [ROOT / ".ci/verdict", "--long", "build/ci", "test-mpich"]
+        done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False)
         again = (tmp_path / "again").read_text().splitlines() if (tmp_path / "again").exists() else []
         return done.returncode, done.stdout, again
 
@@ -57,11 +58,16 @@ def test_tests_that_failed_without_a_name_shut_it(verdict):
     assert verdict(1)[0] == 1
 
 
-def test_a_test_that_passes_alone_three_times_is_unsteady_and_shown(verdict):
+def test_a_test_that_passes_alone_three_times_is_unsteady_and_shown(verdict, tmp_path):
     status, said, again = verdict(1, failed=["shaky"])
     assert (status, again) == (0, ["mpich all shaky"] * 3)
     assert "\nunsteady: mpich: shaky\n" in said
     assert "    why shaky\n" in said and "    said of shaky\n" in said
+    assert "   1.0 s  unsteady, repeated 3 times  mpich: shaky\n" in said
+    assert (tmp_path / "build/ci/table.tsv").read_text().splitlines()[1:] == [
+        "mpich\tshaky\tunsteady\t1.0\t3",
+        "mpich\tfine\tpassed\t1.0\t0",
+    ]
 
 
 def test_a_test_that_fails_alone_shuts_it(verdict):
@@ -74,6 +80,28 @@ def test_a_test_that_fails_alone_shuts_it(verdict):
 @pytest.mark.parametrize(("number", "status"), [(3, 0), (4, 1)])
 def test_more_than_three_that_are_unsteady_shut_it(verdict, number, status):
     assert verdict(1, failed=[f"shaky{i}" for i in range(number)])[0] == status
+
+
+# ---- steps
+
+
+@pytest.mark.parametrize(
+    ("command", "results", "times"),
+    [("true", False, 1), ("false", True, 1), ("false", False, 2), ("exit 2", True, 2)],
+)
+def test_a_step_that_passed_or_whose_tests_failed_is_not_run_again(tmp_path, command, results, times):
+    line = [
+        ROOT / ".ci/step",
+        "some",
+        "sh",
+        "-c",
+        f"echo >>{tmp_path}/times; {f'touch {tmp_path}/some.results;' if results else ''} {command}",
+    ]
+    env = {**os.environ, "STEP_LOGS": str(tmp_path), "STEPS_BEGAN": "0"}
+    first, second = (subprocess.run(line, env=env, capture_output=True, text=True, check=False) for _ in range(2))
+    assert first.returncode == second.returncode == int((tmp_path / "some.status").read_text())
+    assert len((tmp_path / "times").read_text().splitlines()) == times
+    assert ("was run before" in second.stdout) == (times == 1)
 
 
 # ---- the options of tests/python/conftest.py
@@ -126,6 +154,28 @@ def test_what_is_thorough_is_said_by_parameters_too(run):
     status, results = run("-m", "thorough")
     assert (status, len(results)) == (0, 6)
     assert not set(results) & {"test_sizes[1-even]", "test_wrong"}
+
+
+SIX = """
+import pytest
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("kind", ["even", "odd"])
+def test_six(size, kind): pass
+
+def test_alone(): pass
+"""
+
+
+def test_three_of_six_pairs_have_each_value_once_and_the_others_are_thorough(run, tmp_path):
+    (tmp_path / "test_some.py").write_text(SIX)
+    _, results = run("--pairs", "-m", "not thorough")
+    quick = set(results)
+    assert len(quick) == 4 and "test_alone" in quick
+    assert all(any(value in name for name in quick) for value in ("even", "odd", "1", "2", "3"))
+    (tmp_path / "results").unlink()
+    _, results = run("--pairs", "-m", "thorough")
+    assert len(results) == 3 and not quick & set(results)
 
 
 def test_no_test_begins_after_its_time(run):
