@@ -8,7 +8,7 @@ BUILD := build/$(MPI)
 export JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 PRESET ?= address-undefined
-PYTHON = python tests bench scripts/before-after scripts/mpi4py scripts/tests .ci/verdict
+PYTHON = python tests bench scripts/before-after scripts/mpi4py scripts/steady scripts/tests .ci/verdict
 CPP = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h' '*.cpp' '*.hpp')
 
 .PHONY: build all bench install run test test-all sanitize check format clean help setup
