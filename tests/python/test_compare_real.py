@@ -16,6 +16,7 @@ from plait.mpis import ROOT
 REAL = os.environ.get("PLAIT_MPI", "mpich")
 
 
+@pytest.mark.once  # test_lbm.py has the models under each MPI
 @pytest.mark.skipif(not (ROOT / "build" / REAL / "bin" / "plait-lbm").exists(), reason=f"plait-lbm is not built for {REAL}")
 def test_real_deck_from_end_to_end(tmp_path: Path):
     settings = ["lattice.size=[24,24,24]", "geometry.packing=[{radius=5.0,volume-fraction=0.3,seed=1}]", "run.steps=60"]
