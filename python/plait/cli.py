@@ -151,8 +151,10 @@ def run(
         raise NoSuchOption(program[0].partition("=")[0], ctx=ctx)
     settings = _pairs(env or [])
     if threads is None:
-        given = os.environ.get("OMP_NUM_THREADS", "1")
-        threads = int(given) if given.isdecimal() else 1
+        # It may be a list: of threads at each level of nested regions. Processes are placed for the first.
+        given = settings.setdefault("OMP_NUM_THREADS", os.environ.get("OMP_NUM_THREADS", "1"))
+        first = given.partition(",")[0].strip()
+        threads = int(first) if first.isdecimal() else 1
     if timeout is not None and timeout <= 0:
         raise MpiError(f"the timeout must be more than 0 s, not {timeout:g}")
     if show_stacks and timeout is None:

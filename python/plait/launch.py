@@ -162,11 +162,16 @@ def command(
     share = max(1, (physical if pin == "core" else logical) // here)
     nodes = tuple((f"n{i}", (processes + hosts - 1 - i) // hosts) for i in range(hosts)) if hosts > 1 else ()
     job = Job(processes, threads, nodes, pin, share, busy > logical, str(NODES / "netns-rsh"), hosts == allocated == 1, scratch)
-    forced = {"OMP_NUM_THREADS": str(threads), **mpi.needs(), **env}
+    program = [_resolve(mpi, program[0]), *program[1:]]
+    needed = mpi.needs()
+    if mpi.folder and not built.loaded(program[0], {**os.environ, **needed}):
+        # It may look for the MPI's library when it runs, as mpi4py's wheels do.
+        paths = [needed.get("LD_LIBRARY_PATH", os.environ.get("LD_LIBRARY_PATH")), str(mpi.folder / "lib")]
+        needed["LD_LIBRARY_PATH"] = ":".join(dict.fromkeys(filter(None, paths)))
+    forced = {"OMP_NUM_THREADS": str(threads), **needed, **env}
     settings = mpi.settings(job)
     environment = {**settings, **os.environ, **forced}
     exported = tuple({**settings, **forced, **{name: "" for name in os.environ if name.startswith("PLAIT_")}})
-    program = [_resolve(mpi, program[0]), *program[1:]]
     if preload and not mpi.library.exists():
         raise MpiError(f"libplait is not built for this MPI yet; type: make MPI={mpi.name}")
     if reason := built.why_not(mpi, program[0], environment, mpi.library if preload else None):

@@ -126,11 +126,16 @@ def _descendants(pid: int) -> Iterator[int]:
 
 
 def _holds(pid: int, path: Path) -> bool:
-    """Whether a process has the file open or mapped."""
+    """Whether a process has the file open or mapped, by whatever path: it may have another root. First open: it maps, then it closes."""
     try:
-        if f" {path}\n".encode() in Path(f"/proc/{pid}/maps").read_bytes():
-            return True
-        return any(os.readlink(link) == str(path) for link in Path(f"/proc/{pid}/fd").iterdir())
+        file = path.stat()
+        for link in Path(f"/proc/{pid}/fd").iterdir():
+            if Path(os.readlink(link)).name == path.name and os.path.samestat(link.stat(), file):
+                return True
+        number = f" {os.major(file.st_dev):02x}:{os.minor(file.st_dev):02x} {file.st_ino} ".encode()
+        maps = Path(f"/proc/{pid}/maps").read_bytes()
+        # Some file systems have another number there.
+        return number in maps or f" {path}\n".encode() in maps
     except OSError:
         return False
 

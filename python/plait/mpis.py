@@ -281,13 +281,16 @@ class OpenMpi(Mpi):
     def launch(self, job: Job, program: list[str]) -> list[str]:
         # As root it refuses to run without the first.
         line = [self.mpiexec, "--allow-run-as-root"]
+        # One process has all cores anyway. Where they are bound, processes that these start later have to share cores with them; 5.0.11
+        # refuses that where each has several (PE=2).
+        pin = job.pin if job.processes > 1 else ""
         # More processes than cores are refused without OVERSUBSCRIBE, and bound processes would share one core.
         mapping = "slot:OVERSUBSCRIBE"
-        if job.pin == "core":
+        if pin == "core":
             mapping = f"slot:PE={job.share}:OVERSUBSCRIBE"
-        elif job.pin == "hwthread":
+        elif pin == "hwthread":
             mapping = f"slot:PE={job.share}:HWTCPUS:OVERSUBSCRIBE"
-        line += ["--map-by", mapping, "--bind-to", job.pin or "none"]
+        line += ["--map-by", mapping, "--bind-to", f"{pin}:overload-allowed" if pin else "none"]
         if job.oversubscribed:
             # 5.0.11: waits by spinning otherwise: 8 ranks on 2 cores are 150 times slower.
             line += ["--mca", "mpi_yield_when_idle", "1"]

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -103,6 +104,27 @@ def test_threads_come_from_the_environment(built):
     """1 x 3"""
     done = plait("run", built / "threads", env={**os.environ, "OMP_NUM_THREADS": "3"})
     assert "threads 3 " in done.stdout
+
+
+def test_a_list_of_threads_in_the_environment_stays_as_it_is(built):
+    """1 x 3"""
+    env = {**os.environ, "OMP_NUM_THREADS": "3, 2"}
+    assert "threads 3 " in plait("run", built / "threads", env=env).stdout
+    say = ["sh", "-c", "echo $OMP_NUM_THREADS"]
+    assert plait("run", *say, env=env).stdout == "3, 2\n"
+    assert plait("run", "--threads", 2, *say, env=env).stdout == "2\n"
+    assert plait("run", "--env", "OMP_NUM_THREADS=2,2", *say).stdout == "2,2\n"
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_streams_that_are_closed_make_no_difference(built, closed):
+    """2 x 1"""
+    for words, status in (["--version"], 0), (["run", "-n", 2, "sh", "-c", "echo some words"], 0), (["run", "sh", "-c", "exit 3"], 3):
+        line = shlex.join([str(ROOT / "plait"), "--mpi", MPI.name, *map(str, words)])
+        done = subprocess.run(["bash", "-c", f"{line} {closed}"], capture_output=True, text=True, timeout=60, check=False)
+        assert (done.returncode, "Traceback" in done.stderr) == (status, False), done.stderr
+        if closed == "2>&-" and words[1:2] == ["-n"]:
+            assert done.stdout == "some words\n" * 2
 
 
 def test_standard_input_is_handed_on_when_asked(built):

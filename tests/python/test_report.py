@@ -132,6 +132,18 @@ def folder(path: Path, measurements) -> Path:
     return path
 
 
+def test_what_was_left_out_between_nodes_is_told_of_no_other_figure(tmp_path):
+    sides = {1: ("mpi", "hand-over"), 2: ("mpi",)}
+    found = []
+    for nodes, those in sides.items():
+        points = [point("half_round_trip", side, {"bytes": 8}, 1e-6, threads=1, nodes=nodes) for side in those]
+        found.append(measurement("carried-latency", points))
+        found[-1]["settings"]["nodes"] = nodes
+        found[-1]["skipped"] = {"hand-over": "the processes share no memory"} if nodes == 2 else {"plait-stream": "for another reason"}
+    drawn = figures.figures(Data(tmp_path, found))
+    assert [set(figure.skipped) for figure in drawn] == [{"plait-stream"}, {"hand-over"}]
+
+
 def told(path: Path) -> str:
     return "\n".join(summary.sentences(Data(path, store.load(path))))
 

@@ -301,6 +301,33 @@ def test_a_segment_that_somebody_uses_or_made_anew_stays(tmp_path, monkeypatch):
     assert used.exists() and other.exists() and not unused.exists()
 
 
+@pytest.mark.once
+@pytest.mark.parametrize("how", ["open", "mapped"])
+def test_a_segment_that_is_used_by_another_path_stays(tmp_path, how):
+    """As in a chroot that has the machine's /dev/shm. In a namespace of mounts of its own; as root or in a user namespace."""
+    segment = leftovers.SHARED / f"plait-test-{uuid.uuid4().hex}"
+    segment.write_bytes(b"x" * 4096)
+    (tmp_path / leftovers.SEGMENTS).write_text(f"{leftovers.OURS} {segment.stat().st_ino} {segment}\n")
+    (tmp_path / "root").mkdir()
+    hold = "import mmap, sys, time; f = open(sys.argv[1], 'r+b'); "
+    hold += "" if how == "open" else "m = mmap.mmap(f.fileno(), 4096); f.close(); "
+    hold += "print('ready', flush=True); time.sleep(60)"
+    line = [*launch._namespace_root(), "unshare", "--mount", "sh", "-c"]
+    line += ['mount --rbind / "$1" && exec chroot "$1" /usr/bin/python3 -c "$2" "$3"', "sh", tmp_path / "root", hold, segment]
+    holder = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        if holder.stdout.readline() != "ready\n":
+            pytest.skip(f"no chroot here: {holder.stderr.read().strip()}")
+        leftovers.remove_segments(tmp_path)
+        assert segment.exists()
+    finally:
+        holder.kill()
+        holder.wait()
+        stayed = segment.exists()
+        leftovers.remove_segments(tmp_path)
+    assert stayed and not segment.exists()
+
+
 def test_only_segments_of_the_jobs_processes_are_removed_where_others_may_be_hidden(tmp_path, monkeypatch):
     """Also those that nobody has."""
     monkeypatch.setattr(leftovers, "_sees_all", lambda: False)
@@ -381,6 +408,15 @@ def test_a_program_linked_with_another_libplait_is_refused(tmp_path):
     assert "is linked with the libplait of Another MPI" in done.stderr and done.stderr.count("\n") == 1
     fake = program(tmp_path, library(tmp_path / "lib", "libplait.so", stamp.format(MPI.title)))
     assert plait("run", fake).stdout == "ran\n"
+
+
+def test_a_program_that_looks_for_the_mpi_when_it_runs_finds_it(hosts):
+    """2 x 1, without --preload: as mpi4py's wheels do."""
+    if MPI.folder is None:
+        pytest.skip("the system's MPI is found as the system finds libraries")
+    library = "libmpi.so.40" if MPI.family == "openmpi" else "libmpi.so.12"
+    program = f"import ctypes; mpi = ctypes.CDLL('{library}'); mpi.MPI_Init(None, None); print('found\\n', end=''); mpi.MPI_Finalize()"
+    assert plait("run", "-n", 2, "--hosts", hosts, "python3", "-c", program).stdout == "found\n" * 2
 
 
 def test_what_is_no_mpi_program_is_not_asked(tmp_path):

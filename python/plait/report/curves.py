@@ -130,8 +130,10 @@ class Data:
     def commands(self, benchmark: str) -> list[str]:
         return list(dict.fromkeys(m["command"] for m in self.measurements if m["benchmark"] == benchmark))
 
-    def skipped(self, benchmark: str) -> dict[str, str]:
-        return {side: why for m in self.measurements if m["benchmark"] == benchmark for side, why in m["skipped"].items()}
+    def skipped(self, benchmark: str, nodes: int | None) -> dict[str, str]:
+        """Sides that were left out on so many nodes, or on any, and why."""
+        chosen = [m for m in self.measurements if m["benchmark"] == benchmark and nodes in (None, m["settings"].get("nodes", nodes))]
+        return {side: why for m in chosen for side, why in m["skipped"].items()}
 
 
 @dataclass
@@ -155,6 +157,7 @@ class Figure:
     curves: dict[str, Curve]
     commands: list[str] = field(default_factory=list)
     skipped: dict[str, str] = field(default_factory=dict)
+    nodes: int | None = None  # of all that is in it, where that is one number
     oversubscribed: bool = False
     lower_is_better: bool = True
     log_y: bool = True

@@ -74,7 +74,7 @@ def figures(data: Data) -> list[Figure]:
     for figure in found:
         benchmark = figure.key.split("/")[0]
         figure.commands = figure.commands or data.commands(benchmark)
-        figure.skipped = data.skipped(benchmark)
+        figure.skipped = {side: why for side, why in data.skipped(benchmark, figure.nodes).items() if side not in figure.curves}
     return found
 
 
@@ -122,6 +122,7 @@ def mixed(data: Data) -> Iterator[Figure]:
                 bytes=True,
                 bars=benchmark.name == "barrier",
                 commands=[c for c in data.commands(benchmark.name) if f"-n {shape.processes} -t {shape.threads} " in c],
+                nodes=shape.nodes,
             )
 
 
@@ -143,6 +144,7 @@ def rates(data: Data) -> Iterator[Figure]:
                 found,
                 oversubscribed=any(p.oversubscribed for p in chosen),
                 lower_is_better=False,
+                nodes=nodes,
             )
 
 
@@ -150,7 +152,7 @@ def latency(data: Data) -> Iterator[Figure]:
     for benchmark, (what, sides) in LATENCIES.items():
         for shape in shapes(data.of(benchmark)):
             trips, windows = ([p for p in data.of(benchmark, q) if p.shape == shape] for q in ("half_round_trip", "windows"))
-            common = {"bytes": True, "oversubscribed": any(p.oversubscribed for p in trips)}
+            common = {"bytes": True, "oversubscribed": any(p.oversubscribed for p in trips), "nodes": shape.nodes}
             yield Figure(
                 f"{benchmark}/{shape}",
                 f"Latency between 2 processes{what}{_between(shape.nodes)}",
@@ -186,6 +188,7 @@ def partitioned(data: Data) -> Iterator[Figure]:
             curves(points, "bytes", US),
             bytes=True,
             oversubscribed=any(p.oversubscribed for p in points),
+            nodes=shape.nodes,
         )
 
 
@@ -213,6 +216,7 @@ def ranks(data: Data) -> Iterator[Figure]:
             curves(trips, "bytes", US),
             bytes=True,
             oversubscribed=crowded,
+            nodes=nodes,
         )
         yield Figure(
             f"threadcomm/bandwidth/{nodes}",
@@ -224,6 +228,7 @@ def ranks(data: Data) -> Iterator[Figure]:
             lower_is_better=False,
             bytes=True,
             oversubscribed=crowded,
+            nodes=nodes,
         )
         calls = [p for p in here if p.quantity not in ("half_round_trip", "barrier")]
         yield Figure(
@@ -235,6 +240,7 @@ def ranks(data: Data) -> Iterator[Figure]:
             curves(calls, "bytes", US, lambda p: f"{p.quantity}, {p.side}"),
             bytes=True,
             oversubscribed=crowded,
+            nodes=nodes,
         )
 
 
@@ -252,6 +258,7 @@ def unchanged(data: Data) -> Iterator[Figure]:
                 bytes=True,
                 bars=call == "barrier",
                 oversubscribed=any(p.oversubscribed for p in points),
+                nodes=shape.nodes,
             )
     yield from _polling(data)
     yield from _neighbours(data)
@@ -269,6 +276,7 @@ def _polling(data: Data) -> Iterator[Figure]:
             _bars(points, US),
             bars=True,
             oversubscribed=points[0].oversubscribed,
+            nodes=shape.nodes,
         )
 
 
@@ -290,6 +298,7 @@ def _neighbours(data: Data) -> Iterator[Figure]:
                 _bars((p for p in points if p.quantity == quantity), factor),
                 bars=True,
                 oversubscribed=crowded,
+                nodes=shape.nodes,
             )
         yield Figure(
             f"neighbours/exchange/{shape}",
@@ -300,6 +309,7 @@ def _neighbours(data: Data) -> Iterator[Figure]:
             curves((p for p in points if p.quantity == "exchange"), "bytes", US),
             bytes=True,
             oversubscribed=crowded,
+            nodes=shape.nodes,
         )
 
 
@@ -337,6 +347,7 @@ def orthogonal(data: Data) -> Iterator[Figure]:
                 curves(chosen, "bytes", US, _part),
                 oversubscribed=any(p.oversubscribed for p in chosen),
                 bytes=True,
+                nodes=shape.nodes,
             )
 
 
@@ -357,6 +368,7 @@ def saturation(data: Data) -> Iterator[Figure]:
             curves(points, "threads", GB, lambda p: f"{p.side}, {human(p.x('bytes'))}"),
             lower_is_better=False,
             oversubscribed=any(p.oversubscribed for p in points),
+            nodes=nodes,
         )
 
 
