@@ -88,6 +88,9 @@ constexpr std::array kTable{
     text(Id::slurm_rank, Reader::system, "SLURM_PROCID", "set by srun", "Slurm: the rank, where no launcher tells it"),
     text(Id::pbs_nodes, Reader::system, "PBS_NODEFILE", "not set", "PBS: the file that lists them"),
     text(Id::lsf_hosts, Reader::system, "LSB_DJOB_HOSTFILE", "not set", "LSF: the file that lists them"),
+    text(Id::path, Reader::system, "PATH", "not set", "where programs are; also those of `MPI_Comm_spawn`"),
+    text(Id::preload, Reader::system, "LD_PRELOAD", "not set",
+         "libraries before the program's; libplait takes itself out when the MPI starts"),
 };
 
 consteval bool in_order() {

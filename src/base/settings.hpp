@@ -45,6 +45,8 @@ enum class Id : unsigned char {
   slurm_rank,
   pbs_nodes,
   lsf_hosts,
+  path,
+  preload,
 };
 
 enum class Reader : unsigned char { library, application, command, build, tests, mpi, system };

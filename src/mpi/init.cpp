@@ -20,6 +20,7 @@
 #include "layout/quiet.hpp"
 #include "mpi/from_group.hpp"
 #include "mpi/quirks.hpp"
+#include "mpi/spawn.hpp"
 #include "ordinary/carried.hpp"
 #include "p2p/report.hpp"
 #include "p2p/world.hpp"
@@ -150,10 +151,14 @@ void report_lanes() noexcept {
   p2p::report_traffic(rank);
 }
 
+/// MPI_Finalize has ended GASPI, whose gaspi_proc_term is still to come. Relaxed, as both are one thread's.
+constinit std::atomic<bool> gaspi_ended{false};
+
 /// The attribute of MPI_COMM_SELF that MPI_Finalize deletes last, since it was set first: the program's own may still send.
 int finish_last() noexcept {
   int key = MPI_KEYVAL_INVALID;
   const auto end = [](MPI_Comm, int, void*, void*) {
+    gaspi_ended.store(gaspi::current() != nullptr, std::memory_order_relaxed);
     gaspi::stop();
     ordinary::end_world();
     finish();
@@ -168,10 +173,17 @@ int finish_last() noexcept {
   return error;
 }
 
+/// The thread level that the program has: what it asked for, if the MPI grants that to plait. None, as long as plait has not started the
+/// MPI. Set-up is one thread's: relaxed.
+constexpr int kNoLevel = -1;
+constinit std::atomic<int> level{kNoLevel};
+
 int initialize(int* argc, char*** argv, int required, int* provided) noexcept {
+  leave_children_alone();
   int granted = MPI_THREAD_SINGLE;
   const int error = PMPI_Init_thread(argc, argv, level_to_ask(required), &granted);
-  if (provided) *provided = granted;
+  level.store(std::min(std::max<int>(required, MPI_THREAD_SINGLE), granted), std::memory_order_relaxed);
+  if (provided) *provided = level.load(std::memory_order_relaxed);
   if (error != MPI_SUCCESS) return error;
   if (const int failed = finish_last(); failed != MPI_SUCCESS) return failed;
   if (required == MPI_THREAD_MULTIPLE) progress::expect_threads();
@@ -209,10 +221,17 @@ constinit std::atomic<bool> started_alone{false};
 int initialize_for_program(int* argc, char*** argv, int required, int* provided) noexcept {
   if (!started_alone.exchange(false, std::memory_order_relaxed)) return initialize(argc, argv, required, provided);
   // It is there, with the highest level. From now on the program ends it.
-  return provided ? PMPI_Query_thread(provided) : MPI_SUCCESS;
+  return provided ? query_level(provided) : MPI_SUCCESS;
 }
 
 }  // namespace
+
+int query_level(int* provided) noexcept {
+  const int error = PMPI_Query_thread(provided);
+  const int told = level.load(std::memory_order_relaxed);
+  if (error == MPI_SUCCESS && told != kNoLevel) *provided = told;
+  return error;
+}
 
 bool start_for_gaspi() noexcept {
   int initialized = 0;
@@ -223,6 +242,8 @@ bool start_for_gaspi() noexcept {
   started_alone.store(true, std::memory_order_relaxed);
   return true;
 }
+
+bool gaspi_has_ended() noexcept { return gaspi_ended.exchange(false, std::memory_order_relaxed); }
 
 bool end_for_gaspi() noexcept { return !started_alone.exchange(false, std::memory_order_relaxed) || MPI_Finalize() == MPI_SUCCESS; }
 
@@ -235,6 +256,8 @@ extern "C" int MPI_Init(int* argc, char*** argv) { return plait::mpi::initialize
 extern "C" int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
   return plait::mpi::initialize_for_program(argc, argv, required, provided);
 }
+
+extern "C" int MPI_Query_thread(int* provided) { return plait::mpi::query_level(provided); }
 
 // No other thread may be inside the MPI now. MPICH 5.0.2 takes no locks any more from here on, and gives none back: one that the helper has
 // stays locked, and the job ends when it is destroyed. The rest is done when the MPI deletes the attributes of MPI_COMM_SELF.
