@@ -18,6 +18,10 @@ int answer(Request& r, void* status) noexcept {
   return of(r).call.error();
 }
 
+/// The standard has it for no collective call. The MPIs have it, and programs rely on it where MPI_Request_get_status has said that it is
+/// complete.
+int free_request(Request& r) noexcept { return of(r).call.complete() ? r.kind->retire(r, nullptr) : MPI_ERR_REQUEST; }
+
 }  // namespace
 
 constexpr RequestKind kCollective{
@@ -32,8 +36,8 @@ constexpr RequestKind kCollective{
           return error;
         },
     .peek = answer,
-    // MPI has neither for collective calls.
-    .free = [](Request&) -> int { return MPI_ERR_REQUEST; },
+    .free = free_request,
+    // MPI has it for no collective call.
     .cancel = [](Request&) -> int { return MPI_ERR_REQUEST; },
     .waiter = [](Request& r) { return &of(r).call.rank().endpoint().waiter(); },
     .patience = &progress::kForMessage,

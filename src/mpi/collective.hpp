@@ -85,7 +85,7 @@ struct MakeBcast {
 };
 inline MakeBcast Bcast(Rank& rank, void* buf, MPI_Count n, MPI_Datatype t, int root) {
   check_root(rank, root);
-  return {{buf, n, t}, memory_of(buf, n, t), root};
+  return {{buf, n, t}, p2p::message_memory(buf, n, t), root};
 }
 
 inline auto gather(Rank& rank, const void* s, MPI_Count sn, MPI_Datatype st, const Blocks& all, int root) {

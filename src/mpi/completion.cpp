@@ -25,6 +25,7 @@ int retire(Request& r, MPI_Request* handle, MPI_Status* status) noexcept {
 /// The same in a call on one request, which tells the error handler.
 int retire_alone(Request& r, MPI_Request* handle, MPI_Status* status, const char* call) noexcept {
   const std::uint64_t comm = r.kind->communicator(r);
+  if (status && !r.active) status->MPI_ERROR = MPI_SUCCESS;  // an empty one has that
   const int error = retire(r, handle, status);
   transport::flush_network();
   return report_on(comm, error, call);
@@ -105,6 +106,7 @@ int get_status_one(MPI_Request request, int* flag, MPI_Status* status) {
   require(r.kind, MPI_ERR_REQUEST);
   arm(r);
   *flag = advance(r);
+  if (*flag && one(status) && !r.active) status->MPI_ERROR = MPI_SUCCESS;
   if (*flag) return report_on(r.kind->communicator(r), r.kind->peek(r, one(status)), "MPI_Request_get_status");
   move_rest();
   return MPI_SUCCESS;
@@ -278,7 +280,7 @@ bool any_round(Batch& batch, MPI_Request* requests, int* index, MPI_Status* stat
   if (error == MPI_SUCCESS && (!flag || which == MPI_UNDEFINED) && !(none_active && batch.left.empty())) return false;
   *index = which == MPI_UNDEFINED ? MPI_UNDEFINED : batch.place(which);
   if (one(status)) {
-    found.MPI_ERROR = status->MPI_ERROR;
+    found.MPI_ERROR = which == MPI_UNDEFINED ? MPI_SUCCESS : status->MPI_ERROR;
     *status = found;
   }
   return true;

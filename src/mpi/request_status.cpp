@@ -10,6 +10,11 @@
 namespace plait::mpi {
 namespace {
 
+void end_empty(MPI_Status* status) {
+  p2p::set_empty(status);
+  if (p2p::wants(status)) status->MPI_ERROR = MPI_SUCCESS;
+}
+
 void peek_into(Request& r, MPI_Status* statuses, int i, Outcome& outcome) {
   MPI_Status* const status = statuses == MPI_STATUSES_IGNORE ? nullptr : &statuses[i];
   const int error = r.kind->peek(r, status);
@@ -30,6 +35,9 @@ int get_all(int count, LookedAt* requests, int* flag, MPI_Status* statuses) {
     *flag &= theirs;
   }
   if (!*flag) return outcome.native;
+  for (int i = 0; i < count && batch.any_inactive && statuses != MPI_STATUSES_IGNORE; ++i) {
+    if (const Request* const r = ours(requests[i]); r && !r->active) end_empty(&statuses[i]);
+  }
   for (const auto& [request, index] : batch.left) peek_into(*request, statuses, index, outcome);
   for (int i = 0; i < batch.native_count() && statuses != MPI_STATUSES_IGNORE; ++i) {
     statuses[batch.place(i)] = batch.native_statuses()[i];
@@ -49,15 +57,24 @@ int get_any(int count, LookedAt* requests, int* index, int* flag, MPI_Status* st
     const int error = request->kind->peek(*request, status == MPI_STATUS_IGNORE ? nullptr : status);
     return report_on(request->kind->communicator(*request), error, "MPI_Request_get_status_any");
   }
-  if (batch.their.empty()) return MPI_SUCCESS;
+  if (batch.their.empty()) {
+    if (!batch.left.empty()) return MPI_SUCCESS;
+    *flag = 1;  // none is active
+    end_empty(status);
+    return MPI_SUCCESS;
+  }
   MPI_Status found;
   int which = MPI_UNDEFINED;
   int theirs = 0;
   const int error = gated([&] { return PMPI_Request_get_status_any(batch.native_count(), batch.their.data(), &which, &theirs, &found); });
-  // "All are inactive" is not so: those of plait's are pending.
-  if (error != MPI_SUCCESS || !theirs || which == MPI_UNDEFINED) return error;
-  *index = batch.place(which);
+  // "All are inactive" is not so where some of plait's are pending.
+  if (error != MPI_SUCCESS || !theirs || (which == MPI_UNDEFINED && !batch.left.empty())) return error;
   *flag = 1;
+  if (which == MPI_UNDEFINED) {
+    end_empty(status);
+    return error;
+  }
+  *index = batch.place(which);
   if (status != MPI_STATUS_IGNORE) {
     found.MPI_ERROR = status->MPI_ERROR;
     *status = found;
@@ -75,11 +92,15 @@ int get_some(int count, LookedAt* requests, int* outcount, int* indices, MPI_Sta
     peek_into(*request, statuses, *outcount, outcome);
     indices[(*outcount)++] = index;
   }
-  if (batch.their.empty()) return outcome.end("MPI_Request_get_status_some");
+  if (batch.their.empty()) {
+    if (batch.left.empty()) *outcount = MPI_UNDEFINED;  // none is active
+    return outcome.end("MPI_Request_get_status_some");
+  }
   int n = 0;
   outcome.native = gated([&] {
     return PMPI_Request_get_status_some(batch.native_count(), batch.their.data(), &n, batch.native_indices(), batch.native_statuses());
   });
+  if (n == MPI_UNDEFINED && batch.left.empty()) *outcount = MPI_UNDEFINED;
   for (int i = 0; n != MPI_UNDEFINED && i < n; ++i) {
     if (statuses != MPI_STATUSES_IGNORE) statuses[*outcount] = batch.native_statuses()[i];
     indices[(*outcount)++] = batch.place(batch.native_indices()[i]);

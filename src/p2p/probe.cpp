@@ -109,7 +109,7 @@ Request& ireceive_matched(Request& r, void* buffer, MPI_Count count, MPI_Datatyp
   lane::MatchContext& context = *m.context;
   Endpoint& endpoint = *context.endpoint;
   const EndpointGuard guard(endpoint);
-  lane::Memory memory = memory_of(buffer, count, type);
+  lane::Memory memory = message_memory(buffer, count, type);
   Operation& o = make_operation(endpoint, context);
   --context.operations;  // the message's place among them is now this one's
   o.become_receive(m.message->source, m.message->source + 1, m.message->tag);

@@ -45,7 +45,7 @@ Operation& make(LocalEndpoint& local) { return make_operation(*local.endpoint, *
 Operation& make(LocalEndpoint& local, const void* buffer, MPI_Count count, MPI_Datatype type) {
   const int size = plain_size(type);
   if (size < 0 || count < 0) [[unlikely]]
-    return make_with(local, memory_of(buffer, count, type));
+    return make_with(local, message_memory(buffer, count, type));
   Operation& o = make(local);
   o.memory.at = static_cast<std::byte*>(const_cast<void*>(buffer));  // NOLINT: sends only read it
   o.memory.bytes = static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(size);
@@ -85,7 +85,7 @@ Operation& make_nobody(LocalEndpoint& local, bool is_send) {
 
 void check_null(MPI_Count count, MPI_Datatype type, int tag, bool any) {
   check_tag(tag, any);
-  static_cast<void>(memory_of(nullptr, count, type));
+  static_cast<void>(message_memory(nullptr, count, type));
 }
 
 Operation& make_receive(Communicator& c, LocalEndpoint& local, void* buffer, MPI_Count count, MPI_Datatype type, const Envelope& from) {

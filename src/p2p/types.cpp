@@ -56,6 +56,13 @@ lane::Memory memory_of(const void* buffer, MPI_Count count, MPI_Datatype type) {
   return laid_out(buffer, count, learn(type));
 }
 
+lane::Memory message_memory(const void* buffer, MPI_Count count, MPI_Datatype type) {
+#ifndef OMPI_MAJOR_VERSION
+  if (count == 0 && type == MPI_DATATYPE_NULL) return plain_memory(buffer, 0, 0);
+#endif
+  return memory_of(buffer, count, type);
+}
+
 Type::Type(MPI_Datatype datatype) : handle(datatype), size(plain_size(datatype)) {
   if (size >= 0) return;
   layout = learn(datatype);

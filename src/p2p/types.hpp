@@ -23,6 +23,9 @@ extern FixedHandleTable<int, 1024> plain_sizes;
 /// `count` elements at `buffer`. Throws MPIError for a bad count or datatype.
 [[nodiscard]] lane::Memory memory_of(const void* buffer, MPI_Count count, MPI_Datatype type);
 
+/// The same of a message or a broadcast: MPICH and its kin take MPI_DATATYPE_NULL there if nothing moves, and programs rely on it.
+[[nodiscard]] lane::Memory message_memory(const void* buffer, MPI_Count count, MPI_Datatype type);
+
 /// A datatype as it is when a call begins: the program may free it while the call goes on. Throws MPIError for a bad one.
 struct Type {
   Type() = default;

@@ -3,9 +3,10 @@ Each test says its processes x threads."""
 
 import os
 import re
+import subprocess
 
 import pytest
-from plait import launch
+from plait import launch, mpis
 from plait.feed import RANK
 from programs import MPI, random_program, random_seed, run
 
@@ -79,12 +80,30 @@ def test_they_are_the_mpis_unless_asked_for():
 @pytest.mark.parametrize("env", [[], ALL], ids=["streams", "all"])
 def test_spawned_processes(env):
     """1 x 1, and the one that it starts"""
-    if MPI.family == "openmpi":
-        pytest.skip("Open MPI spawns nothing where its processes are bound to all cores (PE=2 of 2), as plait run binds them")
     if MPI.name == "system":
         pytest.skip("Debian's MPICH 4.0.2 spawns nothing, with its own launcher alone either")
     # Intel MPI on one node: "shm fabric does not support Spawns, please use shm:ofi fabric instead".
     assert run("spawn", processes=1, env=[*env, "I_MPI_FABRICS=shm:ofi"]).stdout == "a number came from a spawned process: right\n"
+
+
+def test_they_are_as_lenient_as_the_mpi():
+    """2 x 1"""
+    alone, carried = (run("lenient", "types", env=env).stdout for env in ([], ALL))
+    assert carried == alone and carried.count("\n") >= 20
+    told = run("lenient", "requests", env=ALL).stdout
+    assert not re.search("not empty|of some|refused|wrong", told) and told.count("\n") >= 14, told
+
+
+@pytest.mark.parametrize("how", [[], ["multiple"]], ids=["one", "multiple"])
+def test_programs_that_a_preloaded_one_starts(tmp_path, how):
+    """1 x 1, and one or two that it spawns"""
+    if MPI.name == "system":
+        pytest.skip("Debian's MPICH 4.0.2 spawns nothing, with its own launcher alone either")
+    program = tmp_path / "it's children"
+    subprocess.run(MPI.compiler("c", [str(mpis.ROOT / "tests/programs/children.c"), "-o", str(program)]), check=True, timeout=120)
+    done = launch.run(MPI, [str(program), *how], 1, 1, env={"I_MPI_FABRICS": "shm:ofi"}, timeout=60, capture=True, preload=True)
+    told = "level 0, libplait here 1, in LD_PRELOAD 0, in a program 0, in a spawned process 1\n"
+    assert (done.returncode, done.stdout) == (0, told), done.stdout + done.stderr
 
 
 def test_none_at_all():
