@@ -11,6 +11,14 @@
 
 namespace plait {
 
+namespace {
+
+void* map_file(int file, std::size_t piece) noexcept {
+  return mmap(nullptr, kRegionPiece, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, static_cast<off_t>(piece * kRegionPiece));
+}
+
+}  // namespace
+
 bool shared_memory_works() noexcept try {
   const int file = shared_file::make().file;
   const bool large_enough = shared_file::set_size(file, kRegionPiece);
@@ -24,7 +32,40 @@ RegionMap::~RegionMap() {
   for (std::size_t i = 0; const std::atomic<std::byte*>* const piece = pieces_.find(i); ++i) {
     if (std::byte* const at = piece->load(std::memory_order_relaxed)) munmap(at, kRegionPiece);
   }
+  if (file_ >= 0) close(file_);
+}
+
+void RegionMap::close_file() noexcept {
   close(file_);
+  file_ = -1;
+}
+
+/// As a second mapping of a piece before it, made long enough, of which only the end stays.
+void* RegionMap::map_like_another(std::size_t piece) noexcept {
+  std::size_t before = piece;
+  std::byte* there = nullptr;
+  while (before > 0 && !there) {
+    const std::atomic<std::byte*>* const entry = pieces_.find(--before);
+    there = entry ? entry->load(std::memory_order_relaxed) : nullptr;
+  }
+  const std::size_t skipped = (piece - before) * kRegionPiece;
+  void* const at = there ? mremap(there, 0, skipped + kRegionPiece, MREMAP_MAYMOVE) : MAP_FAILED;
+  if (at == MAP_FAILED) return at;
+  munmap(at, skipped);
+  return static_cast<std::byte*>(at) + skipped;
+}
+
+/// Where the system does not let mappings be doubled, as under valgrind.
+void* RegionMap::map_opened(std::size_t piece) noexcept try {
+  const int file = shared_file::open(name_);
+  void* const at = map_file(file, piece);
+  const int why = errno;
+  close(file);
+  errno = why;
+  return at;
+} catch (const std::system_error& e) {
+  errno = e.code().value();
+  return MAP_FAILED;
 }
 
 std::byte* RegionMap::map(std::size_t piece) noexcept {
@@ -32,8 +73,9 @@ std::byte* RegionMap::map(std::size_t piece) noexcept {
   std::atomic<std::byte*>* const entry = piece < pieces_.kSize ? pieces_.make(piece) : nullptr;
   if (!entry) return nullptr;
   if (std::byte* const known = entry->load(std::memory_order_relaxed)) return known;
+  const auto offset = static_cast<off_t>(piece * kRegionPiece);
   void* const at =
-      mmap(nullptr, kRegionPiece, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_, static_cast<off_t>(piece * kRegionPiece));
+      file_ >= 0 ? mmap(nullptr, kRegionPiece, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_, offset) : map_like_another(piece);
   if (at == MAP_FAILED) return nullptr;
   entry->store(static_cast<std::byte*>(at), std::memory_order_release);
   return static_cast<std::byte*>(at);
@@ -45,7 +87,7 @@ std::byte* RegionMap::map_or_end(std::size_t piece) noexcept {
   return at;
 }
 
-Region::Region() : name_(shared_file::make()), map_(name_.file) {
+Region::Region() : name_(shared_file::make()), map_(name_, name_.file) {
   try {
     static_cast<void>(take(64));  // the nonce
   } catch (const std::bad_alloc&) {
@@ -68,6 +110,9 @@ Region::Place Region::take(std::size_t bytes) {
   return {offset, map_.at(offset)};
 }
 
-PeerRegion::PeerRegion(const RegionName& name) : name_(name), map_(shared_file::open(name)) {}
+PeerRegion::PeerRegion(const RegionName& name) : name_(name), map_(name, shared_file::open(name)) {
+  if (!map_.map(0)) throw std::system_error(errno, std::generic_category(), "mapping a peer's memory");
+  map_.close_file();
+}
 
 }  // namespace plait

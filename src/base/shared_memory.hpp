@@ -21,8 +21,8 @@ inline constexpr std::size_t kRegionPiece = std::size_t{2} << 20;
 /// The pieces of a region that are mapped here. Any thread.
 class RegionMap {
  public:
-  /// Owns the file.
-  explicit RegionMap(int file) noexcept : file_(file) {}
+  /// Owns `file`, of that name; without one, pieces are mapped like the first, which has to be there.
+  RegionMap(const RegionName& name, int file) noexcept : name_(name), file_(file) {}
   ~RegionMap();
   RegionMap(const RegionMap&) = delete;
   RegionMap& operator=(const RegionMap&) = delete;
@@ -37,12 +37,16 @@ class RegionMap {
   }
   /// The same of a piece, null where it cannot be mapped.
   [[nodiscard]] std::byte* map(std::size_t piece) noexcept;
-  [[nodiscard]] int file() const noexcept { return file_; }
+  /// Closes the file, which mappings do not need; the first piece is there. Before any other thread comes.
+  void close_file() noexcept;
 
  private:
   [[nodiscard]] std::byte* map_or_end(std::size_t piece) noexcept;
+  [[nodiscard]] void* map_like_another(std::size_t piece) noexcept;
+  [[nodiscard]] void* map_opened(std::size_t piece) noexcept;
 
   std::mutex lock_;
+  RegionName name_;
   int file_;
   ChunkedArray<std::atomic<std::byte*>, 64, 1024> pieces_;
 };
@@ -75,7 +79,7 @@ class Region {
   std::size_t taken_ = 0;
 };
 
-/// Another process's region. Any thread.
+/// Another process's region. It has no file open: a process would have one for each other on its node. Any thread.
 class PeerRegion {
  public:
   /// Throws std::system_error where it cannot be opened or is not the one named.

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <iterator>
 #include <map>
 #include <new>
@@ -312,6 +313,28 @@ TEST(SharedHeap, KeepsToTheLargestFile) {  // 1 thread
   EXPECT_NE(heap.take(5 * kMega), nullptr);
   const Limit none(RLIMIT_FSIZE, 0);
   EXPECT_EQ(SharedHeap().take(kPage), nullptr);
+}
+
+std::ptrdiff_t open_files() { return std::ranges::distance(std::filesystem::directory_iterator("/proc/self/fd")); }
+
+TEST(Region, OthersMapItAndHaveNoFileOpen) {  // 1 thread
+  static Region& region = *new Region;        // never destroyed: its chunks are not given back
+  std::array<Region::Place, 5> places;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    places[i] = region.take(kRegionPiece);  // each a piece of its own, behind the first
+    *static_cast<std::size_t*>(places[i].memory) = 7 + i;
+  }
+  const std::ptrdiff_t before = open_files();
+  PeerRegion peer(region.name());
+  for (const std::size_t i : {3, 1, 0, 4, 2}) {
+    auto* const seen = static_cast<std::size_t*>(peer.map().at(places[i].offset));
+    ASSERT_NE(seen, places[i].memory);
+    EXPECT_EQ(*seen, 7 + i);
+    *seen = 70 + i;
+    EXPECT_EQ(*static_cast<std::size_t*>(places[i].memory), 70 + i);
+    EXPECT_EQ(seen, peer.map().at(places[i].offset));
+  }
+  EXPECT_EQ(open_files(), before);
 }
 
 TEST(Region, KeepsToTheLargestFile) {  // 1 thread
