@@ -308,6 +308,8 @@ void Groups::prepare(Group& group) {
 
 gaspi_return_t Groups::commit(std::uint32_t number, gaspi_timeout_t timeout) {
   Group* const group = find(number);
+  // That of all is committed when the job begins, and programs may do so once more.
+  if (number == GASPI_GROUP_ALL && committed(number)) return GASPI_SUCCESS;
   if (!group || group->state.load(std::memory_order_acquire) == Group::State::committed || group->ranks.empty() || !group->has(job_.rank))
     return GASPI_ERR_INV_GROUP;
   const Group::Turn turn(*group);

@@ -44,6 +44,36 @@ class InUse {
   bool outermost_ = false;
 };
 
+/// In what a thread may wait in for long: it pins that and leaves its InUse, so that whatever else is given up meanwhile can go.
+class Pins {
+ public:
+  /// Inside an InUse in which the object was found.
+  void pin() noexcept { count_.fetch_add(2, std::memory_order_relaxed); }
+  /// True: it was given up, and nobody else has it; the caller deletes it.
+  // acq_rel, here and below: whoever deletes it does so after all accesses.
+  [[nodiscard]] bool unpin() noexcept { return count_.fetch_sub(2, std::memory_order_acq_rel) == 3; }
+  /// It is not found any more, and nobody is inside; once. True: the caller deletes it.
+  [[nodiscard]] bool give_up() noexcept { return count_.fetch_add(1, std::memory_order_acq_rel) == 0; }
+
+ private:
+  std::atomic<std::uint32_t> count_{0};  ///< twice those that have it, and one more when it is given up
+};
+
+/// One thread's pin.
+template <class T>
+class Pinned {
+ public:
+  explicit Pinned(T& object) noexcept : object_(object) { object_.pins.pin(); }
+  ~Pinned() {
+    if (object_.pins.unpin()) delete &object_;
+  }
+  Pinned(const Pinned&) = delete;
+  Pinned& operator=(const Pinned&) = delete;
+
+ private:
+  T& object_;
+};
+
 /// `end` is called when all that are inside now are done: by this thread or, where some are not, by a later one that comes here.
 void when_unused(std::function<void()> end);
 

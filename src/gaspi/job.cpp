@@ -139,7 +139,9 @@ void stop() noexcept {
   job_in_use.store(nullptr, std::memory_order_release);
   // Whatever drives the network meanwhile has found it before or finds none.
   try {
-    when_unused([job] { delete job; });
+    when_unused([job] {
+      if (job->pins.give_up()) delete job;
+    });
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): it stays
   }
 }

@@ -15,6 +15,7 @@
 #include "base/spinlock.hpp"
 #include "gaspi/control.hpp"
 #include "gaspi/deadline.hpp"
+#include "gaspi/in_use.hpp"
 #include "gaspi/queue.hpp"
 
 namespace plait::gaspi {
@@ -53,6 +54,7 @@ struct Job {
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
+  Pins pins;
   std::uint16_t rank = 0;
   std::uint32_t size = 1;
   std::int32_t local = 0;  ///< this process among those of the node

@@ -225,7 +225,7 @@ gaspi_return_t read(Job& job, const Pieces& p, const Notice& notice, const Targe
 gaspi_return_t wait(Job& job, std::uint8_t number, gaspi_timeout_t timeout) noexcept {
   if (number >= kQueues || !job.queues[number].exists.load(std::memory_order_relaxed)) return GASPI_ERR_INV_QUEUE;
   Queue& queue = job.queues[number];
-  const std::uint32_t posted = queue.posted.load(std::memory_order_relaxed);
+  const std::uint32_t posted = queue.count().posted;
   if (far::in_use()) {
     const Deadline deadline(timeout);
     if (!far::flush(job, number, deadline)) return GASPI_TIMEOUT;
@@ -234,7 +234,7 @@ gaspi_return_t wait(Job& job, std::uint8_t number, gaspi_timeout_t timeout) noex
                   [&] { return queue.under_way.load(std::memory_order_acquire) == 0; }))
       return GASPI_TIMEOUT;
   }
-  queue.posted.fetch_sub(posted, std::memory_order_relaxed);
+  queue.wait_up_to(posted);
   look_for_deaths(job);
   return queue.failed.load(std::memory_order_relaxed) && queue.failed.exchange(false, std::memory_order_relaxed) ? GASPI_ERROR
                                                                                                                  : GASPI_SUCCESS;
@@ -244,10 +244,11 @@ gaspi_return_t wait_some(Job& job, std::uint32_t segment, std::uint32_t begin, s
                          gaspi_timeout_t timeout) noexcept {
   if (segment >= config().segment_max) return GASPI_ERR_INV_SEG;
   if (begin >= config().notification_num) return GASPI_ERR_INV_NOTIF_ID;
-  if (count == 0 || count > config().notification_num - begin) return GASPI_ERR_INV_NUM;
-  const InUse in_use;
+  if (count > config().notification_num - begin) return GASPI_ERR_INV_NUM;
+  std::optional<InUse> in_use(std::in_place);
   View* const view = own(job, segment);
   if (!view) return GASPI_ERR_INV_SEG;
+  if (count == 0) return GASPI_SUCCESS;
   const auto look = [&] {
     const std::optional<std::uint32_t> found = view->board->find(begin, count);
     if (found) first = *found;
@@ -255,6 +256,9 @@ gaspi_return_t wait_some(Job& job, std::uint32_t segment, std::uint32_t begin, s
   };
   if (look()) return GASPI_SUCCESS;
   const Deadline deadline(timeout);
+  const Pinned pinned_job(job);
+  const Pinned pinned_view(*view);
+  in_use.reset();
   bool found = false;
   const bool ended = wait_for(job, deadline, progress::kForNotification, view->board->event(), [&] {
     found = look();

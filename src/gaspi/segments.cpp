@@ -45,7 +45,9 @@ std::atomic<View*>& entry_of(Peer& peer, std::uint32_t segment) {
 void retire(View* view) noexcept {
   if (!view) return;
   try {
-    when_unused([view] { delete view; });
+    when_unused([view] {
+      if (view->pins.give_up()) delete view;
+    });
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): it stays
   }
 }

@@ -12,9 +12,11 @@
 
 namespace plait::gaspi {
 
-/// A near rank's segment as it lies here. Found and used inside an InUse.
+/// A near rank's segment as it lies here. Found inside an InUse, and used there or pinned.
 struct View {
   ~View();
+
+  Pins pins;
 
   enum class Way : std::uint8_t {
     mapped,    ///< at `data`

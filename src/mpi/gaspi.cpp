@@ -46,6 +46,7 @@ extern "C" gaspi_return_t pgaspi_proc_init(gaspi_timeout_t /*timeout_ms*/) {
 }
 
 extern "C" gaspi_return_t pgaspi_proc_term(gaspi_timeout_t /*timeout_ms*/) {
+  if (plait::mpi::gaspi_has_ended()) return GASPI_SUCCESS;
   return in_job([](Job&) {
     plait::gaspi::stop();
     return plait::mpi::end_for_gaspi() ? GASPI_SUCCESS : GASPI_ERROR;

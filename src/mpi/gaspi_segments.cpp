@@ -205,8 +205,8 @@ extern "C" gaspi_return_t pgaspi_notify_waitsome(gaspi_segment_id_t segment, gas
 }
 extern "C" gaspi_return_t pgaspi_notify_reset(gaspi_segment_id_t segment, gaspi_notification_id_t id, gaspi_notification_t* old) {
   return in_job([&](Job& job) {
-    if (!old) return GASPI_ERR_NULLPTR;
-    return reset(job, segment, id, *old);
+    gaspi_notification_t nobodys = 0;  // GPI-2 takes a null pointer
+    return reset(job, segment, id, old ? *old : nobodys);
   });
 }
 extern "C" gaspi_return_t pgaspi_write_notify(gaspi_segment_id_t local, gaspi_offset_t local_offset, gaspi_rank_t rank,
@@ -253,7 +253,7 @@ extern "C" gaspi_return_t pgaspi_queue_size(gaspi_queue_id_t queue, gaspi_number
   return in_job([&](Job& job) {
     if (!size) return GASPI_ERR_NULLPTR;
     const Queue* const q = find_queue(job, queue);
-    return q ? gaspi_give(size, q->posted.load(std::memory_order_relaxed)) : GASPI_ERR_INV_QUEUE;
+    return q ? gaspi_give(size, q->size()) : GASPI_ERR_INV_QUEUE;
   });
 }
 extern "C" gaspi_return_t pgaspi_queue_num(gaspi_number_t* num) {
@@ -285,7 +285,7 @@ extern "C" gaspi_return_t pgaspi_queue_delete(gaspi_queue_id_t queue) {
   return in_job([&](Job& job) {
     const std::lock_guard guard(job.queues_lock);
     Queue* const q = find_queue(job, queue);
-    if (!q || q->posted.load(std::memory_order_relaxed) > 0) return GASPI_ERR_INV_QUEUE;
+    if (!q || q->size() > 0) return GASPI_ERR_INV_QUEUE;
     q->exists.store(false, std::memory_order_relaxed);
     return GASPI_SUCCESS;
   });

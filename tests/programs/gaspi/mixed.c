@@ -96,6 +96,7 @@ int main(int argc, char** argv) {
     barrier();
     MPI_Init(NULL, NULL);
     MPI_Finalize();
+    OK(gaspi_proc_term(GASPI_BLOCK));  // as GPI-2, which knows nothing of the MPI
     IS(gaspi_proc_term(GASPI_BLOCK), GASPI_ERR_NOINIT);
     if (rank == 0) printf("%s\n", how);
     return 0;
