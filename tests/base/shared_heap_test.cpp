@@ -17,6 +17,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <map>
 #include <new>
@@ -335,6 +336,24 @@ TEST(Region, OthersMapItAndHaveNoFileOpen) {  // 1 thread
     EXPECT_EQ(seen, peer.map().at(places[i].offset));
   }
   EXPECT_EQ(open_files(), before);
+}
+
+TEST(Region, OthersMapAFarPieceWithLittleAddressSpaceLeft) {  // 1 thread
+  static Region& region = *new Region;                        // never destroyed: its chunks are not given back
+  Region::Place last{};
+  for (int i = 0; i < 200; ++i) last = region.take(kRegionPiece);
+  *static_cast<int*>(last.memory) = 7;
+  PeerRegion peer(region.name());
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  std::size_t pages = 0;
+  ASSERT_TRUE(std::ifstream("/proc/self/statm") >> pages);
+  const rlimit little{pages * kPage + 50 * kMega, before.rlim_max};  // 200 pieces are 400 MB
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &little), 0);
+  std::byte* const piece = peer.map().map(last.offset / kRegionPiece);
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
+  ASSERT_NE(piece, nullptr);
+  EXPECT_EQ(*reinterpret_cast<int*>(piece), 7);
 }
 
 TEST(Region, KeepsToTheLargestFile) {  // 1 thread
