@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "common.hpp"
+#include "native.hpp"
 #include "traffic.hpp"
 
 namespace plait::bench {
@@ -22,21 +23,21 @@ struct CollectiveOptions : Options {
   std::vector<std::string> calls;
 };
 
-#define PLAIT_COLLECTIVES(NAME, P)                                                                                                        \
-  struct NAME {                                                                                                                           \
-    static void barrier() { P##MPI_Barrier(MPI_COMM_WORLD); }                                                                             \
-    static void bcast(Number* at, int n) { P##MPI_Bcast(at, n, MPI_INT64_T, 0, MPI_COMM_WORLD); }                                         \
-    static void reduce(const Number* from, Number* to, int n) { P##MPI_Reduce(from, to, n, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD); }    \
-    static void allreduce(const Number* from, Number* to, int n) { P##MPI_Allreduce(from, to, n, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD); } \
-    static void allgather(const Number* from, Number* to, int n) {                                                                        \
-      P##MPI_Allgather(from, n, MPI_INT64_T, to, n, MPI_INT64_T, MPI_COMM_WORLD);                                                         \
-    }                                                                                                                                     \
-    static void alltoall(const Number* from, Number* to, int n) {                                                                         \
-      P##MPI_Alltoall(from, n, MPI_INT64_T, to, n, MPI_INT64_T, MPI_COMM_WORLD);                                                          \
-    }                                                                                                                                     \
+#define PLAIT_COLLECTIVES(NAME, MPI)                                                                                                    \
+  struct NAME {                                                                                                                         \
+    static void barrier() { MPI(Barrier)(MPI_COMM_WORLD); }                                                                             \
+    static void bcast(Number* at, int n) { MPI(Bcast)(at, n, MPI_INT64_T, 0, MPI_COMM_WORLD); }                                         \
+    static void reduce(const Number* from, Number* to, int n) { MPI(Reduce)(from, to, n, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD); }    \
+    static void allreduce(const Number* from, Number* to, int n) { MPI(Allreduce)(from, to, n, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD); } \
+    static void allgather(const Number* from, Number* to, int n) {                                                                      \
+      MPI(Allgather)(from, n, MPI_INT64_T, to, n, MPI_INT64_T, MPI_COMM_WORLD);                                                         \
+    }                                                                                                                                   \
+    static void alltoall(const Number* from, Number* to, int n) {                                                                       \
+      MPI(Alltoall)(from, n, MPI_INT64_T, to, n, MPI_INT64_T, MPI_COMM_WORLD);                                                          \
+    }                                                                                                                                   \
   };
-PLAIT_COLLECTIVES(Native, P)
-PLAIT_COLLECTIVES(Carried, )
+PLAIT_COLLECTIVES(Native, PLAIT_BENCH_PAST_PLAIT)
+PLAIT_COLLECTIVES(Carried, PLAIT_BENCH_BY_NAME)
 
 enum class Kind : std::uint8_t { barrier, bcast, reduce, allreduce, allgather, alltoall };
 constexpr std::array<const char*, 6> kNames{"barrier", "bcast", "reduce", "allreduce", "allgather", "alltoall"};

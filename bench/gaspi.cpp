@@ -19,6 +19,7 @@
 #include <thread>
 
 #include "common.hpp"
+#include "native.hpp"
 #include "raw.hpp"
 #include "traffic.hpp"
 
@@ -113,9 +114,9 @@ Side mpi_trip(const Job& job, const Segment& s, std::size_t n) {
             const int other = 1 - job.rank;
             const double begin = seconds();
             for (std::int64_t i = 0; i < times; ++i) {
-              if (job.rank == 0) PMPI_Send(s.out(), bytes, MPI_BYTE, other, 0, MPI_COMM_WORLD);
-              PMPI_Recv(s.in(), bytes, MPI_BYTE, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-              if (job.rank == 1) PMPI_Send(s.out(), bytes, MPI_BYTE, other, 0, MPI_COMM_WORLD);
+              if (job.rank == 0) native::Send(s.out(), bytes, MPI_BYTE, other, 0, MPI_COMM_WORLD);
+              native::Recv(s.in(), bytes, MPI_BYTE, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+              if (job.rank == 1) native::Send(s.out(), bytes, MPI_BYTE, other, 0, MPI_COMM_WORLD);
             }
             return seconds() - begin;
           }};
@@ -231,14 +232,14 @@ void rate(const Job& job, const GaspiOptions& o, const Segment& s, Report& repor
 void collective(const GaspiOptions& o, Report& report) {
   const auto timed = [](auto call) {
     return [call](std::int64_t times) {
-      PMPI_Barrier(MPI_COMM_WORLD);
+      native::Barrier(MPI_COMM_WORLD);
       const double begin = seconds();
       for (std::int64_t i = 0; i < times; ++i) call();
       return seconds() - begin;
     };
   };
   std::vector<Side> barriers{{"gaspi", 1, timed([] { must(gaspi_barrier(GASPI_GROUP_ALL, GASPI_BLOCK)); })},
-                             {"mpi", 1, timed([] { PMPI_Barrier(MPI_COMM_WORLD); })},
+                             {"mpi", 1, timed([] { native::Barrier(MPI_COMM_WORLD); })},
                              {"plait", 1, timed([] { MPI_Barrier(MPI_COMM_WORLD); })}};
   measure(barriers, o.time, o.rounds);
   report.add("barrier", {}, barriers);
@@ -246,7 +247,7 @@ void collective(const GaspiOptions& o, Report& report) {
   long sum = 0;
   std::vector<Side> reductions{
       {"gaspi", 1, timed([&] { must(gaspi_allreduce(&one, &sum, 1, GASPI_OP_SUM, GASPI_TYPE_LONG, GASPI_GROUP_ALL, GASPI_BLOCK)); })},
-      {"mpi", 1, timed([&] { PMPI_Allreduce(&one, &sum, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD); })},
+      {"mpi", 1, timed([&] { native::Allreduce(&one, &sum, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD); })},
       {"plait", 1, timed([&] { MPI_Allreduce(&one, &sum, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD); })}};
   measure(reductions, o.time, o.rounds);
   report.add("allreduce", {{"bytes", 8}}, reductions);
@@ -269,14 +270,14 @@ void busy(const Job& job, const GaspiOptions& o, const Segment& s, Report& repor
                                  s.send(8, 2, 0);
                                  must(gaspi_wait(0, GASPI_BLOCK));
                                  double arrived = 0;  // one clock for both: they share a machine
-                                 PMPI_Recv(&arrived, 1, MPI_DOUBLE, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+                                 native::Recv(&arrived, 1, MPI_DOUBLE, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
                                  took += arrived - posted;
                                } else {
                                  const auto* const word = reinterpret_cast<volatile std::uint64_t*>(s.in());
                                  while (*word != number) compute(1);
                                  const double arrived = seconds();
                                  Segment::receive(2);
-                                 PMPI_Send(&arrived, 1, MPI_DOUBLE, 0, 1, MPI_COMM_WORLD);
+                                 native::Send(&arrived, 1, MPI_DOUBLE, 0, 1, MPI_COMM_WORLD);
                                }
                              }
                              return took;

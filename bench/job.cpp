@@ -8,6 +8,8 @@
 #include <fstream>
 #include <string_view>
 
+#include "native.hpp"
+
 namespace plait::bench {
 
 std::string from_proc(const char* file, const std::string& start) {
@@ -20,36 +22,36 @@ std::string from_proc(const char* file, const std::string& start) {
 
 Job Job::find(cpu_set_t usable) {
   Job job;
-  PMPI_Comm_rank(MPI_COMM_WORLD, &job.rank);
-  PMPI_Comm_size(MPI_COMM_WORLD, &job.processes);
-  PMPI_Query_thread(&job.level);
+  MPI_Comm_rank(MPI_COMM_WORLD, &job.rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &job.processes);
+  MPI_Query_thread(&job.level);
   MPI_Comm node = MPI_COMM_NULL;
   int rank_on_node = 0;
-  PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-  PMPI_Comm_rank(node, &rank_on_node);
-  PMPI_Comm_free(&node);
+  native::Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  MPI_Comm_rank(node, &rank_on_node);
+  native::Comm_free(&node);
   job.nodes = static_cast<int>(sum(rank_on_node == 0 ? 1 : 0));
   job.one_node = job.nodes == 1;
   std::array<char, 64> boot{}, first{};
   from_proc("/proc/sys/kernel/random/boot_id", "").copy(boot.data(), boot.size());
   first = boot;
-  PMPI_Bcast(first.data(), static_cast<int>(first.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
+  native::Bcast(first.data(), static_cast<int>(first.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
   job.one_machine = sum(first == boot ? 0 : 1) == 0;
   cpu_set_t all{};
-  PMPI_Allreduce(&usable, &all, static_cast<int>(sizeof all), MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
+  native::Allreduce(&usable, &all, static_cast<int>(sizeof all), MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
   job.cores_here = CPU_COUNT(&usable);
   job.cores = job.one_machine ? CPU_COUNT(&all) : job.cores_here;
   return job;
 }
 
 double Job::agreed(double value) {
-  PMPI_Bcast(&value, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  native::Bcast(&value, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
   return value;
 }
 
 std::int64_t Job::sum(std::int64_t value) {
   std::int64_t all = 0;
-  PMPI_Allreduce(&value, &all, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+  native::Allreduce(&value, &all, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
   return all;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "job.hpp"
+#include "native.hpp"
 #include "timing.hpp"
 
 namespace plait::bench {
@@ -15,7 +16,7 @@ void measure(std::vector<Side>& sides, double time, int rounds) {
     double took = 0;
     std::int64_t n = 1;
     for (;; n *= 4) {
-      PMPI_Barrier(MPI_COMM_WORLD);
+      native::Barrier(MPI_COMM_WORLD);
       took = side.run(n);
       took = Job::agreed(std::min(took, side.run(n)));  // one may have met something else
       if (took > time / 4) break;
@@ -25,7 +26,7 @@ void measure(std::vector<Side>& sides, double time, int rounds) {
   for (int round = 0; round < rounds; ++round) {
     for (std::size_t k = 0; k < sides.size(); ++k) {
       Side& side = sides[(k + static_cast<std::size_t>(round)) % sides.size()];
-      PMPI_Barrier(MPI_COMM_WORLD);
+      native::Barrier(MPI_COMM_WORLD);
       side.samples.push_back(side.run(side.repeats) / static_cast<double>(side.repeats) / side.units);
     }
   }

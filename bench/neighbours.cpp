@@ -14,20 +14,15 @@
 #include <cstdlib>
 #include <ctime>
 #include <sstream>
-#include <string_view>
 
 #include "common.hpp"
+#include "native.hpp"
 #include "traffic.hpp"
 
 namespace plait::bench {
 namespace {
 
 constexpr int kDimensions = 3, kNeighbours = 2 * kDimensions;
-
-bool preloaded() {
-  const char* const libraries = std::getenv("LD_PRELOAD");  // NOLINT(concurrency-mt-unsafe): nobody sets it
-  return libraries && std::string_view(libraries).find("libplait") != std::string_view::npos;
-}
 
 /// Seconds since this process was started, in steps of the system's clock tick, 10 ms.
 double age() {
@@ -113,9 +108,9 @@ class Neighbours {
 
 void benchmark(const Job& job, const Options& o) {
   const double started = age_of_job();
-  if (preloaded()) need_carrying();
+  if (native::asked()) need_carrying();
   o.check_sizes();
-  const std::string name = preloaded() ? "carried" : "mpi";
+  const std::string name = native::asked() ? "carried" : "mpi";
   Report report("neighbours", job, o, 1);
   const auto once = [&](const char* quantity, const char* unit, double value) {
     report.add(quantity, unit, {}, {name, 1, {}}, {value});

@@ -6,7 +6,7 @@
 //   plait-partitioned  plait's
 //   fill               what filling takes, without a message: part of all of the above
 //
-// The MPI alone is called by its PMPI_ names. Half a round trip is what counts. With --late one of the threads comes so much
+// The MPI alone is called past libplait. Half a round trip is what counts. With --late one of the threads comes so much
 // later than the others: then what counts is the time from when it readies its part until the receiver has the whole, beside
 // that of a message as large as one part.
 #include <mpi.h>
@@ -23,16 +23,28 @@
 #include <utility>
 
 #include "common.hpp"
+#include "native.hpp"
 #include "traffic.hpp"
-
-namespace plait::bench {
-namespace {
 
 #if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
 #define HAS_OWN 1
 #else
 #define HAS_OWN 0
 #endif
+
+namespace plait::bench {
+
+#if HAS_OWN
+namespace native {
+PLAIT_BENCH_NATIVE(Parrived);
+PLAIT_BENCH_NATIVE(Pready);
+PLAIT_BENCH_NATIVE(Pready_range);
+PLAIT_BENCH_NATIVE(Precv_init);
+PLAIT_BENCH_NATIVE(Psend_init);
+}  // namespace native
+#endif
+
+namespace {
 
 struct PartitionedOptions : Options {
   int threads = 1;
@@ -92,38 +104,38 @@ class Workers {
   std::vector<Heard> heard_;
 };
 
-#define PLAIT_CALLS(NAME, P, IN_TURN)                                                                   \
+#define PLAIT_CALLS(NAME, MPI, IN_TURN)                                                                 \
   struct NAME {                                                                                         \
     static constexpr bool in_turn = IN_TURN;                                                            \
     static void init_send(const void* at, int parts, MPI_Count n, int to, MPI_Comm c, MPI_Request* r) { \
-      P##MPI_Psend_init(at, parts, n, MPI_BYTE, to, 1, c, MPI_INFO_NULL, r);                            \
+      MPI(Psend_init)(at, parts, n, MPI_BYTE, to, 1, c, MPI_INFO_NULL, r);                              \
     }                                                                                                   \
     static void init_receive(void* at, int parts, MPI_Count n, int from, MPI_Comm c, MPI_Request* r) {  \
-      P##MPI_Precv_init(at, parts, n, MPI_BYTE, from, 1, c, MPI_INFO_NULL, r);                          \
+      MPI(Precv_init)(at, parts, n, MPI_BYTE, from, 1, c, MPI_INFO_NULL, r);                            \
     }                                                                                                   \
     static void ready(int low, int high, MPI_Request r) {                                               \
       if (low == high) {                                                                                \
-        P##MPI_Pready(low, r);                                                                          \
+        MPI(Pready)(low, r);                                                                            \
       } else {                                                                                          \
-        P##MPI_Pready_range(low, high, r);                                                              \
+        MPI(Pready_range)(low, high, r);                                                                \
       }                                                                                                 \
     }                                                                                                   \
     static bool arrived(int part, MPI_Request r) {                                                      \
       int flag = 0;                                                                                     \
-      P##MPI_Parrived(r, part, &flag);                                                                  \
+      MPI(Parrived)(r, part, &flag);                                                                    \
       return flag != 0;                                                                                 \
     }                                                                                                   \
-    static void start(MPI_Request* r) { P##MPI_Start(r); }                                              \
-    static void wait(MPI_Request* r) { P##MPI_Wait(r, MPI_STATUS_IGNORE); }                             \
-    static void free(MPI_Request* r) { P##MPI_Request_free(r); }                                        \
+    static void start(MPI_Request* r) { MPI(Start)(r); }                                                \
+    static void wait(MPI_Request* r) { MPI(Wait)(r, MPI_STATUS_IGNORE); }                               \
+    static void free(MPI_Request* r) { MPI(Request_free)(r); }                                          \
   };
-PLAIT_CALLS(Ours, , false)
+PLAIT_CALLS(Ours, PLAIT_BENCH_BY_NAME, false)
 #if HAS_OWN
 #ifdef OMPI_MAJOR_VERSION
 // Open MPI 5.0.11 hangs where a thread readies a partition, or asks for one, while another waits.
-PLAIT_CALLS(Own, P, true)
+PLAIT_CALLS(Own, PLAIT_BENCH_PAST_PLAIT, true)
 #else
-PLAIT_CALLS(Own, P, false)
+PLAIT_CALLS(Own, PLAIT_BENCH_PAST_PLAIT, false)
 #endif
 #endif
 
@@ -192,10 +204,10 @@ class PingPong {
       const auto [begin, end] = part(t);
       const int n = static_cast<int>((end - begin) * sizeof(Number));
       const MPI_Comm comm = comms_[static_cast<std::size_t>(t)];
-      const auto take = [&] { PMPI_Recv(in_.at(begin), n, MPI_BYTE, other(), 0, comm, MPI_STATUS_IGNORE); };
+      const auto take = [&] { native::Recv(in_.at(begin), n, MPI_BYTE, other(), 0, comm, MPI_STATUS_IGNORE); };
       if (job_.rank == 1) take();
       fill(t, trip);
-      PMPI_Send(out_.at(begin), n, MPI_BYTE, other(), 0, comm);
+      native::Send(out_.at(begin), n, MPI_BYTE, other(), 0, comm);
       if (job_.rank == 0) take();
     });
   }
@@ -258,8 +270,8 @@ class PingPong {
 
  private:
   [[nodiscard]] int other() const { return 1 - job_.rank; }
-  void send() const { PMPI_Send(out_.at(0), static_cast<int>(bytes_), MPI_BYTE, other(), 0, comms_[0]); }
-  void receive() { PMPI_Recv(in_.at(0), static_cast<int>(bytes_), MPI_BYTE, other(), 0, comms_[0], MPI_STATUS_IGNORE); }
+  void send() const { native::Send(out_.at(0), static_cast<int>(bytes_), MPI_BYTE, other(), 0, comms_[0]); }
+  void receive() { native::Recv(in_.at(0), static_cast<int>(bytes_), MPI_BYTE, other(), 0, comms_[0], MPI_STATUS_IGNORE); }
 
   /// Partitions of a thread, and the numbers in them.
   [[nodiscard]] std::pair<int, int> mine(int t) const {
@@ -333,7 +345,7 @@ class PingPong {
               double took = 0;
               workers_.run([&](int t) {
                 workers_.meet();
-                if (t == 0) PMPI_Barrier(MPI_COMM_WORLD);
+                if (t == 0) native::Barrier(MPI_COMM_WORLD);
                 workers_.meet();
                 const double begin = seconds();
                 for (std::int64_t i = 0; i < repeats; ++i) trip(t, i);
@@ -353,13 +365,13 @@ class PingPong {
               workers_.run([&](int t) {
                 for (std::int64_t i = 0; i < repeats; ++i) {
                   workers_.meet();
-                  if (t == 0) PMPI_Barrier(MPI_COMM_WORLD);
+                  if (t == 0) native::Barrier(MPI_COMM_WORLD);
                   workers_.meet();
                   trip(t);
                   if (t == 0 && job_.rank == 1) took += seconds() - std::bit_cast<double>(*in_.at(count_ - 1));
                 }
               });
-              PMPI_Bcast(&took, 1, MPI_DOUBLE, 1, MPI_COMM_WORLD);
+              native::Bcast(&took, 1, MPI_DOUBLE, 1, MPI_COMM_WORLD);
               return took;
             }};
   }

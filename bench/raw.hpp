@@ -21,6 +21,7 @@
 #include <cstring>
 
 #include "common.hpp"
+#include "native.hpp"
 
 namespace plait::bench::raw {
 
@@ -30,12 +31,12 @@ class SharedMemory {
  public:
   SharedMemory(const Job& job, std::size_t bytes) : bytes_(bytes) {
     int creator = getpid();
-    PMPI_Bcast(&creator, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    native::Bcast(&creator, 1, MPI_INT, 0, MPI_COMM_WORLD);
     const std::string name = fmt::format("/plait-bench-{}", creator);
     if (job.rank == 0) map(name, O_CREAT | O_EXCL);
-    PMPI_Barrier(MPI_COMM_WORLD);
+    native::Barrier(MPI_COMM_WORLD);
     if (job.rank != 0) map(name, 0);
-    PMPI_Barrier(MPI_COMM_WORLD);
+    native::Barrier(MPI_COMM_WORLD);
     if (job.rank == 0) shm_unlink(name.c_str());  // the mappings stay
     if (Job::sum(data_ == MAP_FAILED ? 1 : 0) != 0) throw Error(fmt::format("shared memory {}: {}", name, std::strerror(error_)));
   }

@@ -12,18 +12,19 @@
 #include <new>
 #include <vector>
 
+#include "native.hpp"
 #include "plait/mpix.h"
 
 namespace plait::bench {
 
-/// The MPI without libplait: its functions by the names under which libplait itself calls them.
+/// The MPI without libplait.
 struct Native {
-  static constexpr auto* send = PMPI_Send;
-  static constexpr auto* recv = PMPI_Recv;
-  static constexpr auto* isend = PMPI_Isend;
-  static constexpr auto* irecv = PMPI_Irecv;
-  static constexpr auto* waitall = PMPI_Waitall;
-  static constexpr auto* test = PMPI_Test;
+  inline static auto* const send = native::Send;
+  inline static auto* const recv = native::Recv;
+  inline static auto* const isend = native::Isend;
+  inline static auto* const irecv = native::Irecv;
+  inline static auto* const waitall = native::Waitall;
+  inline static auto* const test = native::Test;
 };
 
 /// What a program gets by these names: libplait's functions, which hand ordinary communicators on to the MPI or carry them.

@@ -1,143 +1,19 @@
-// Fortran. Its bindings are libraries of the MPI's. Those of Open MPI call PMPI_ functions of C, past whoever stands before MPI_
-// functions, and so do those of MPICH's mpi_f08 in MPI_Init and some more. So the places where these libraries keep the addresses of
-// PMPI_ functions (their global offset tables) get those of plait's MPI_ functions, as far as plait has one, when libplait is loaded.
-// Nobody calls the MPI yet.
+// Fortran. Its bindings are libraries of the MPI's, which call functions of C: MPI_X or PMPI_X, and plait has both (names.cpp).
 //
 // Open MPI's completion calls read the number of a request out of the MPI's own object after the call, which a persistent request of
 // plait's is not. These calls are plait's own here, under all names by which programs and the modules call them: mpi_wait_,
 // pmpi_wait_, ompi_wait_f.
-#include <dlfcn.h>
-#include <elf.h>
-#include <link.h>
 #include <mpi.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <array>
-#include <cstdint>
-#include <cstring>
-#include <memory>
-#include <new>
-#include <string>
-#include <string_view>
-#include <vector>
-
-namespace plait::mpi {
-namespace {
-
-// ---- addresses of functions
-
-#if defined(__x86_64__)
-constexpr std::array<std::uint32_t, 2> kFunctions{R_X86_64_JUMP_SLOT, R_X86_64_GLOB_DAT};
-#elif defined(__aarch64__)
-constexpr std::array<std::uint32_t, 2> kFunctions{R_AARCH64_JUMP_SLOT, R_AARCH64_GLOB_DAT};
-#else
-constexpr std::array<std::uint32_t, 0> kFunctions{};  // Fortran goes to the MPI
-#endif
-
-using Dynamic = ElfW(Dyn);
-using Part = ElfW(Phdr);
-using Symbol = ElfW(Sym);
-using Relocation = ElfW(Rela);
-
-template <class T>
-T* at_address(std::uintptr_t address) noexcept {
-  return reinterpret_cast<T*>(address);  // NOLINT(performance-no-int-to-ptr)
-}
-
-/// A program or library in memory, and its dynamic section.
-struct Library {
-  std::uintptr_t base;
-  const Dynamic* dynamic;
-  bool binds;  ///< the MPI's, for Fortran
-};
-
-bool is_binding(const char* path) noexcept {
-  std::string_view name = path ? path : "";
-  name.remove_prefix(name.rfind('/') + 1);
-  // Open MPI's; then MPICH's, by Debian's name and its own, which is Intel's, too.
-  constexpr std::array kNames{"libmpi_mpifh.", "libmpi_usempi", "libmpichfort.", "libmpifort."};
-  return std::ranges::any_of(kNames, [&](const char* begin) { return name.starts_with(begin); });
-}
-
-int list(dl_phdr_info* info, std::size_t, void* all) {
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const Part& part = info->dlpi_phdr[i];
-    if (part.p_type != PT_DYNAMIC) continue;
-    const auto* const dynamic = at_address<const Dynamic>(info->dlpi_addr + part.p_vaddr);
-    static_cast<std::vector<Library>*>(all)->push_back({info->dlpi_addr, dynamic, is_binding(info->dlpi_name)});
-  }
-  return 0;
-}
-
-/// Plait's function for one that is called by this name, or null.
-void* own(void* libplait, const Dl_info& here, const char* name, bool by_binding) noexcept {
-  const std::string_view called = name;
-  const bool profiled = called.starts_with("pmpi_") || (by_binding && called.starts_with("PMPI_"));
-  if (!profiled && !called.starts_with("ompi_") && !called.starts_with("mpi_")) return nullptr;
-  void* const address = dlsym(libplait, profiled ? name + 1 : name);
-  Dl_info there{};
-  if (!address || !dladdr(address, &there) || there.dli_fbase != here.dli_fbase) return nullptr;
-  // A profiling tool stands before both; what it calls then has another name.
-  const bool tool =
-      !profiled && dladdr(dlsym(RTLD_DEFAULT, name), &there) && there.dli_fbase != here.dli_fbase && !is_binding(there.dli_fname);
-  return tool ? nullptr : address;
-}
-
-/// The table may have been made read-only.
-void write(void** at, void* address) noexcept {
-  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  auto* const begin = at_address<void>(reinterpret_cast<std::uintptr_t>(at) / page * page);
-  if (mprotect(begin, page, PROT_READ | PROT_WRITE) == 0) *at = address;
-}
-
-void redirect(const Library& library, void* libplait, const Dl_info& here) noexcept {
-  const Symbol* symbols = nullptr;
-  const char* names = nullptr;
-  struct Table {
-    const Relocation* first = nullptr;
-    std::size_t bytes = 0;
-  };
-  std::array<Table, 2> tables;
-  const auto at = [&](std::uintptr_t p) { return p < library.base ? library.base + p : p; };  // relocated by some systems
-  for (const Dynamic* d = library.dynamic; d->d_tag != DT_NULL; ++d) {
-    if (d->d_tag == DT_SYMTAB) symbols = at_address<const Symbol>(at(d->d_un.d_ptr));
-    if (d->d_tag == DT_STRTAB) names = at_address<const char>(at(d->d_un.d_ptr));
-    if (d->d_tag == DT_JMPREL) tables[0].first = at_address<const Relocation>(at(d->d_un.d_ptr));
-    if (d->d_tag == DT_PLTRELSZ) tables[0].bytes = d->d_un.d_val;
-    if (d->d_tag == DT_RELA) tables[1].first = at_address<const Relocation>(at(d->d_un.d_ptr));
-    if (d->d_tag == DT_RELASZ) tables[1].bytes = d->d_un.d_val;
-    if (d->d_tag == DT_PLTREL && d->d_un.d_val != DT_RELA) return;
-  }
-  if (!symbols || !names) return;
-  for (const Table& table : tables) {
-    for (std::size_t i = 0; table.first && i < table.bytes / sizeof(Relocation); ++i) {
-      const Relocation& r = table.first[i];
-      const auto kind = static_cast<std::uint32_t>(ELF64_R_TYPE(r.r_info));
-      if (std::find(kFunctions.begin(), kFunctions.end(), kind) == kFunctions.end()) continue;
-      const char* const name = names + symbols[ELF64_R_SYM(r.r_info)].st_name;
-      void* const address = own(libplait, here, name, library.binds);
-      if (address) write(at_address<void*>(library.base + r.r_offset), address);
-    }
-  }
-}
-
-[[gnu::constructor]] void redirect_bindings() noexcept try {
-  std::vector<Library> all;
-  dl_iterate_phdr(list, &all);
-  Dl_info here{};
-  if (std::ranges::none_of(all, &Library::binds) || !dladdr(reinterpret_cast<void*>(&redirect_bindings), &here)) return;
-  void* const libplait = dlopen(here.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-  if (!libplait) return;
-  for (const Library& library : all) redirect(library, libplait, here);
-  dlclose(libplait);
-} catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): then Fortran goes to the MPI
-}
 
 #ifdef OMPI_MAJOR_VERSION
 
-// ---- completion calls
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <new>
+
+namespace plait::mpi {
+namespace {
 
 /// Short arrays of a call.
 template <class T>
@@ -188,12 +64,9 @@ void tell(const MPI_Status& status, MPI_Fint* told) noexcept {
 
 MPI_Fint from_one(int index) noexcept { return index == MPI_UNDEFINED ? index : index + 1; }
 
-#endif
-
 }  // namespace
 }  // namespace plait::mpi
 
-#ifdef OMPI_MAJOR_VERSION
 #pragma GCC visibility push(default)
 
 using plait::mpi::complete;

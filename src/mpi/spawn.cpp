@@ -20,10 +20,10 @@
 namespace plait::mpi {
 namespace {
 
-/// How LD_PRELOAD named libplait; empty where it did not. Written once, by leave_children_alone().
+/// What LD_PRELOAD was, if libplait was in it; else empty. Written once, by leave_children_alone().
 std::string& preloaded() {
-  static std::string& name = *new std::string;  // never destroyed: programs may spawn in their own destructors
-  return name;
+  static std::string& list = *new std::string;  // never destroyed: programs may spawn in their own destructors
+  return list;
 }
 
 /// Whether an entry of LD_PRELOAD is libplait: by its file, or by its name where the loader has searched for it.
@@ -81,7 +81,7 @@ class Command {
  public:
   Command(char* command, char** arguments, MPI_Info info) : command_(command), arguments_(arguments) {
     if (preloaded().empty() || !command || !is_found(command, info)) return;
-    script_ = "LD_PRELOAD=" + quoted(preloaded()) + "${LD_PRELOAD:+:$LD_PRELOAD}; export LD_PRELOAD; exec \"$0\" \"$@\"";
+    script_ = "LD_PRELOAD=" + quoted(preloaded()) + "; export LD_PRELOAD; exec \"$0\" \"$@\"";
     all_ = {option_, script_.data(), command};
     if (arguments != MPI_ARGV_NULL) {
       for (; *arguments; ++arguments) all_.push_back(*arguments);
@@ -122,7 +122,7 @@ void leave_children_alone() noexcept {
       const std::size_t end = std::min(list.find_first_of(": ", at), list.size());
       const std::string one = list.substr(at, end - at);
       if (!one.empty() && is_own(one)) {
-        preloaded() = one;
+        preloaded() = list;
       } else if (!one.empty()) {
         if (!others.empty()) others += ':';
         others += one;

@@ -2,6 +2,7 @@
 // sees none; else the MPI does. Likewise collective calls inside a node. Then several threads use one communicator, and one with requests
 // that are pending is freed. 2 processes and more.
 #include <mpi.h>
+#include <plait/native.h>
 
 #include <array>
 #include <atomic>
@@ -21,6 +22,9 @@
 #else
 #define HAS_SESSIONS 0
 #endif
+
+// A function past plait.
+#define NATIVE(NAME) reinterpret_cast<decltype(&MPI_##NAME)>(plait_native_function("MPI_" #NAME))
 
 namespace {
 
@@ -43,7 +47,7 @@ void exchange(MPI_Comm comm, const char* make, bool carried) {
   MPI_Status status;
   CHECK(MPI_Probe(from, MPI_ANY_TAG, comm, &status) == MPI_SUCCESS);
   int known_to_mpi = 0;
-  PMPI_Iprobe(from, 7, comm, &known_to_mpi, MPI_STATUS_IGNORE);
+  NATIVE(Iprobe)(from, 7, comm, &known_to_mpi, MPI_STATUS_IGNORE);
   if ((known_to_mpi == 0) != carried) {
     std::fprintf(stderr, "%s: carried by %s\n", make, known_to_mpi ? "the MPI" : "plait");
     MPI_Abort(MPI_COMM_WORLD, 1);
@@ -67,11 +71,11 @@ bool has_collectives_of_plait(MPI_Comm comm) {
   int native = rank == 0 ? 2 : -1;
   MPI_Request by_name = MPI_REQUEST_NULL;
   MPI_Request by_mpi = MPI_REQUEST_NULL;
-  if (rank == 0) PMPI_Ibcast(&native, 1, MPI_INT, 0, comm, &by_mpi);
+  if (rank == 0) NATIVE(Ibcast)(&native, 1, MPI_INT, 0, comm, &by_mpi);
   CHECK(MPI_Ibcast(&named, 1, MPI_INT, 0, comm, &by_name) == MPI_SUCCESS);
-  if (rank != 0) PMPI_Ibcast(&native, 1, MPI_INT, 0, comm, &by_mpi);
+  if (rank != 0) NATIVE(Ibcast)(&native, 1, MPI_INT, 0, comm, &by_mpi);
   MPI_Wait(&by_name, MPI_STATUS_IGNORE);
-  PMPI_Wait(&by_mpi, MPI_STATUS_IGNORE);
+  NATIVE(Wait)(&by_mpi, MPI_STATUS_IGNORE);
   CHECK((named == 1 && native == 2) || (rank != 0 && named == 2 && native == 1));
   int most = named;
   MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, comm);
@@ -83,9 +87,9 @@ void collectives(MPI_Comm comm, const char* make, bool carried) {
   if (size == 1) return;
   MPI_Barrier(comm);  // between nodes its leaders call the MPI
   MPI_Comm node = MPI_COMM_NULL;
-  PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
   const bool here = size_of(node) == size;
-  PMPI_Comm_free(&node);
+  MPI_Comm_free(&node);
   const bool expected = carried && here && std::strcmp(make, "MPI_Comm_idup") != 0;
   if (has_collectives_of_plait(comm) == expected) return;
   std::fprintf(stderr, "%s: collective calls are %s\n", make, expected ? "the MPI's" : "plait's");

@@ -2,12 +2,10 @@
 // of them calls the MPI for all: the calls of the MPI's are counted, and those of others have to be none. On all roots, with data of all
 // sizes, with mistakes, by several threads, on communicators that come and go, and beside messages that have to move on meanwhile.
 // Processes on 2 nodes and more, of which one has several.
-#include <dlfcn.h>
 #include <mpi.h>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -17,48 +15,20 @@
 
 #include "check.h"
 #include "comm.hpp"
+#include "leaders_calls.hpp"
 
 namespace {
-
-/// Calls of the MPI's that libplait has made in this process.
-std::atomic<int> native_calls{0};
 
 bool several_threads = false;  ///< the MPI lets them in at one time
-
-template <class Function>
-Function* next(const char* name) {
-  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
-}
-
-}  // namespace
-
-// These take the place of the MPI's.
-#define COUNTED(NAME, PARAMETERS, ARGUMENTS)              \
-  extern "C" int NAME PARAMETERS {                        \
-    static const auto real = next<int PARAMETERS>(#NAME); \
-    native_calls.fetch_add(1, std::memory_order_relaxed); \
-    return real ARGUMENTS;                                \
-  }
-COUNTED(PMPI_Barrier, (MPI_Comm c), (c))
-COUNTED(PMPI_Bcast, (void* b, int n, MPI_Datatype t, int r, MPI_Comm c), (b, n, t, r, c))
-COUNTED(PMPI_Reduce, (const void* s, void* d, int n, MPI_Datatype t, MPI_Op o, int r, MPI_Comm c), (s, d, n, t, o, r, c))
-COUNTED(PMPI_Allreduce, (const void* s, void* d, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c), (s, d, n, t, o, c))
-#if MPI_VERSION >= 4
-COUNTED(PMPI_Bcast_c, (void* b, MPI_Count n, MPI_Datatype t, int r, MPI_Comm c), (b, n, t, r, c))
-COUNTED(PMPI_Reduce_c, (const void* s, void* d, MPI_Count n, MPI_Datatype t, MPI_Op o, int r, MPI_Comm c), (s, d, n, t, o, r, c))
-COUNTED(PMPI_Allreduce_c, (const void* s, void* d, MPI_Count n, MPI_Datatype t, MPI_Op o, MPI_Comm c), (s, d, n, t, o, c))
-#endif
-
-namespace {
 
 /// A communicator, and what this rank is in its node.
 struct Spanning {
   explicit Spanning(MPI_Comm c) : comm(c), rank(rank_of(c)), size(size_of(c)) {
     MPI_Comm node = MPI_COMM_NULL;
-    PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
+    MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
     place = rank_of(node);
     mates = size_of(node);
-    PMPI_Comm_free(&node);
+    MPI_Comm_free(&node);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     CHECK(MPI_Barrier(comm) == MPI_SUCCESS);  // the first call makes what the others need
   }

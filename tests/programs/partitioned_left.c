@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
       MPI_Psend_init(bytes[i], 2, kBytes / 2, MPI_BYTE, other, i, MPI_COMM_WORLD, MPI_INFO_NULL, &request[i]);
     for (int i = 0; i < kRequests && rank == other && receives; ++i)
       MPI_Precv_init(bytes[i], 2, kBytes / 2, MPI_BYTE, 0, i, MPI_COMM_WORLD, MPI_INFO_NULL, &request[i]);
-    PMPI_Barrier(MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
     for (int i = 0; i < kRequests && (rank == 0 || (rank == other && receives)); ++i) MPI_Request_free(&request[i]);
   }
   MPI_Finalize();

@@ -1,10 +1,11 @@
-// partitioned_native world|session|pmpi|init: partitioned messages where plait cannot carry them itself: on the communicator of a session,
-// beside MPI_COMM_WORLD or without it; in a program that PMPI_Init has started, as Open MPI's Fortran does; and, with init, where
+// partitioned_native world|session|past|init: partitioned messages where plait cannot carry them itself: on the communicator of a session,
+// beside MPI_COMM_WORLD or without it; in a program whose MPI was started past plait; and, with init, where
 // no_memfd.c is preloaded: without shared memory. They are the MPI's own then, beside messages of plait's. Finepoints' calls give an error
 // there, or work.
 #include <mpi.h>
 #include <plait/finepoints.h>
 #include <plait/mpix.h>
+#include <plait/native.h>
 #include <plait/partitioned.h>
 #include <stdio.h>
 #include <string.h>
@@ -124,10 +125,12 @@ int main(int argc, char** argv) {
     if (rank == 0) printf("partitioned messages of a %s: right\n", word);
     return 0;
   }
-  const int by_pmpi = strcmp(word, "pmpi") == 0;
+  const int past_plait = strcmp(word, "past") == 0;
   no_memory = strcmp(word, "init") == 0;
-  if (by_pmpi) {
-    PMPI_Init(&argc, &argv);
+  if (past_plait) {
+    int (*init)(int*, char***) = NULL;
+    *(void**)&init = plait_native_function("MPI_Init");
+    init(&argc, &argv);
   } else {
     MPI_Init(&argc, &argv);
   }
@@ -136,8 +139,10 @@ int main(int argc, char** argv) {
   all(MPI_COMM_WORLD);
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) printf("partitioned messages of a %s: right\n", word);
-  if (by_pmpi) {
-    PMPI_Finalize();
+  if (past_plait) {
+    int (*finalize)(void) = NULL;
+    *(void**)&finalize = plait_native_function("MPI_Finalize");
+    finalize();
   } else {
     MPI_Finalize();
   }

@@ -28,13 +28,13 @@ def hosts(request):
     return request.param
 
 
-def preloading(name):
-    """What puts a library before the program: one of tests/programs, or any other by its path."""
+def preloading(name, behind=False):
+    """What puts a library before the program, or behind libplait: one of tests/programs, or any other by its path."""
     if limits["factor"] > 1:
         pytest.skip("a sanitizer's runtime has to come first, and a library that is preloaded comes before it")
     library = MPI.build / "bin" / name
     assert library.exists(), f"{library} is not built"
-    return f"LD_PRELOAD={library}"
+    return f"LD_PRELOAD={MPI.library}:{library}" if behind else f"LD_PRELOAD={library}"
 
 
 def run(name, *words, processes=2, hosts=1, env=(), status=0, timeout=60):

@@ -5,6 +5,7 @@ What they measure is not looked at. Each test says its processes x threads.
 
 import io
 import json
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -343,8 +344,16 @@ def test_partitioned_messages_with_a_late_thread(tmp_path):
     assert sorted(p["side"] for p in found["points"] if p["quantity"] == "after_the_last") == ["one-part", "plait-partitioned"]
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("processes", [1, 3, 8])
+def test_what_is_measured_of_the_mpi_is_past_libplait():
+    """PMPI_ names are plait's: no benchmark calls one, but for what has nothing to do with messages."""
+    sources = {path.name: path.read_text() for path in (mpis.ROOT / "bench").glob("*.[ch]pp")}
+    found = {name for name, text in sources.items() if re.search(r"\bPMPI_(?!Get_library_version)|\bP##", text)}
+    assert found == {"native.hpp"}
+
+
+@pytest.mark.parametrize(
+    "processes", [pytest.param(1, marks=pytest.mark.once), *(pytest.param(n, marks=pytest.mark.thorough) for n in (3, 8))]
+)
 def test_neighbours_are_of_the_mpi_alone_or_carried(tmp_path, processes):
     """1 x 1, 3 x 1, 8 x 1: contents are compared by the program itself"""
     carried = {"env": {"PLAIT_COMMUNICATORS": "all", "PLAIT_REPORT": "1"}, "preload": True}

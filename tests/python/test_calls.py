@@ -184,15 +184,14 @@ def test_libplait_exports_what_the_table_says():
         assert (name in exported()) == (TABLE[name].kind in EXPORTED), name
     calls = {name for name in exported() if name.startswith("MPI")}
     assert all(TABLE[name].kind in EXPORTED for name in calls)
+    profiled = {name for name in exported() if name.startswith("PMPI")}
+    assert profiled == {f"P{name}" for name in calls}
     # Completion calls of Open MPI's Fortran: src/mpi/fortran.cpp.
     ends = [f"{verb}{what}" for verb in ("wait", "test") for what in ("", "all", "any", "some")]
-    fortran = {name for end in ends for name in (f"mpi_{end}_", f"ompi_{end}_f")} if MPI.family == "openmpi" else set()
-    others = {
-        name
-        for name in exported()
-        if name.startswith(("gaspi_", "pgaspi_", "shan_", "plait_shan_", "plait_queue_", "plait_event_", "plait_cl_"))
-    }
-    assert exported() - calls - others == fortran
+    fortran = {name for end in ends for name in (f"mpi_{end}_", f"pmpi_{end}_", f"ompi_{end}_f")} if MPI.family == "openmpi" else set()
+    starts = ("gaspi_", "pgaspi_", "shan_", "plait_shan_", "plait_queue_", "plait_event_", "plait_cl_", "plait_native_function")
+    others = {name for name in exported() if name.startswith(starts)}
+    assert exported() - calls - profiled - others == fortran
 
 
 # ---- programs

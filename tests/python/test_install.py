@@ -90,7 +90,10 @@ def test_install_heeds_destdir_and_puts_nothing_elsewhere(tmp_path):
     files = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file())
     cmake = ["plaitConfig.cmake", "plaitConfigVersion.cmake", "plaitTargets-release.cmake", "plaitTargets.cmake"]
     capitals = ("GASPI", "GASPI_Ext", "PGASPI", "SHAN_comm", "SHAN_segment", "SHAN_type")
-    headers = [f"include/plait/{name}.h" for name in (*capitals, "cluster/atomics", "finepoints", "mpix", "opencl", "partitioned", "queue")]
+    headers = [
+        f"include/plait/{name}.h"
+        for name in (*capitals, "cluster/atomics", "finepoints", "mpix", "native", "opencl", "partitioned", "queue")
+    ]
     names = [*headers, *(f"lib/cmake/plait/{name}" for name in cmake), "lib/libplait.so", "lib/pkgconfig/plait.pc"]
     assert files == [f"opt/plait/{name}" for name in names]
     assert "prefix=/opt/plait\n" in (tmp_path / "opt/plait/lib/pkgconfig/plait.pc").read_text()
@@ -114,8 +117,9 @@ def test_only_functions_of_mpi_gaspi_shan_and_queues_are_exported():
     names = [line.split()[2].split("@")[0] for line in run("nm", "-D", "--defined-only", MPI.library).stdout.splitlines()]
     assert {"MPI_Waitall", "MPIX_Grequest_start"} <= set(names)
     # Open MPI's Fortran has its completion calls from libplait; test_calls.py has their list.
-    fortran = r"|o?mpi_(wait|test)(all|any|some)?_f?$" if MPI.family == "openmpi" else ""
-    assert [name for name in names if not re.match(r"MPIX?_[A-Z]|p?gaspi_|(plait_)?shan_|plait_(queue|event|cl)_" + fortran, name)] == []
+    fortran = r"|[op]?mpi_(wait|test)(all|any|some)?_f?$" if MPI.family == "openmpi" else ""
+    exported = r"P?MPIX?_[A-Z]|p?gaspi_|(plait_)?shan_|plait_(queue|event|cl)_|plait_native_function$" + fortran
+    assert [name for name in names if not re.match(exported, name)] == []
 
 
 def test_a_running_program_can_load_it():
@@ -218,11 +222,11 @@ def test_preload_puts_libplait_before_the_mpi(unlinked):
 
 
 def test_preload_is_for_the_program_alone_and_keeps_the_users_own():
-    """The launcher sees the user's LD_PRELOAD only, the program libplait before it, with and without standard input."""
+    """The launcher sees the user's LD_PRELOAD only, the program libplait behind it, with and without standard input."""
     own = {**os.environ, "LD_PRELOAD": "libm.so.6"}
     for options in ([], ["--stdin"]):
         said = plait("run", "--preload", *options, "/bin/sh", "-c", 'echo "$LD_PRELOAD"', env=own, stdin=subprocess.DEVNULL).stdout
-        assert said == f"{MPI.library}:libm.so.6\n"
+        assert said == f"libm.so.6:{MPI.library}\n"
     assert "LD_PRELOAD=" not in plait("run", "--preload", "--show", "/bin/true").stdout.split("/bin/sh -c")[0]
 
 

@@ -85,7 +85,7 @@ def test_finepoints_in_their_own_way(processes, nodes, word):
     assert done.stderr == ""
 
 
-@pytest.mark.parametrize("way", ["world", "session", "pmpi"])
+@pytest.mark.parametrize("way", ["world", "session", "past"])
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_what_only_the_mpi_can_carry(way, nodes):
     """2 x 1"""

@@ -27,7 +27,7 @@ def test_communicators_groups_and_topologies(hosts, threads):
 
 def test_handles_are_made_one_at_a_time():
     """1 x 4"""
-    done = run("threadcomm_objects", 4, processes=1, env=[preloading("slow_split.so")])
+    done = run("threadcomm_objects", 4, processes=1, env=[preloading("slow_split.so", behind=True)])
     assert done.stdout == "communicators, groups and topologies of 4 ranks: right\n", done.stderr
 
 
