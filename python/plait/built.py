@@ -61,6 +61,12 @@ def loaded(program: str, environment: dict[str, str]) -> list[Path]:
     return _carriers(_listed(program, environment))
 
 
+def comes_first(program: str, environment: dict[str, str]) -> str | None:
+    """A library of the program's that has to be loaded before all others, as the run time of an address sanitizer."""
+    found = re.search(r"^\s*lib(?:clang_rt\.)?asan\S* => (/.+) \(0x[0-9a-f]+\)$", _listed(program, environment), re.MULTILINE)
+    return found[1] if found else None
+
+
 def _carriers(listed: str) -> list[Path]:
     found = re.findall(r"^\s*lib(?:mpi|mpich|mpi_abi|plait)\.so\S* => (/.+) \(0x[0-9a-f]+\)$", listed, re.MULTILINE)
     return list(dict.fromkeys(Path(path).resolve() for path in found))

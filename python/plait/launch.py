@@ -181,10 +181,17 @@ def command(
     # first. A program that reads it would wait for ever.
     script = feed.take(Path(scratch) / STDIN) if stdin else "exec </dev/null; "
     if preload:
-        script += f"export LD_PRELOAD={shlex.quote(str(mpi.library))}${{LD_PRELOAD:+:$LD_PRELOAD}}; "
+        script += _preloading(mpi.library, built.comes_first(program[0], environment))
     program = ["/bin/sh", "-c", script + 'exec "$0" "$@"', *program]
     line = mpi.launch(replace(job, exported=exported), program)
     return [*_sandbox(mpi, hosts), *line] if hosts > 1 else line, environment
+
+
+def _preloading(libplait: Path, first: str | None) -> str:
+    """For a shell: what is preloaded already, a tool say, stays in front of libplait, unless libplait stands there, too."""
+    front = f"{shlex.quote(first)}:" if first else ""
+    put = f'LD_PRELOAD={front}"${{LD_PRELOAD:+$LD_PRELOAD:}}"{shlex.quote(str(libplait))}'
+    return f'case "$LD_PRELOAD" in *libplait.so*) ;; *) {put};; esac; export LD_PRELOAD; '
 
 
 def allocated_nodes() -> int:
