@@ -336,18 +336,20 @@ bool Neighborhood::try_receive(const Segment& segment, int type, int neighbor) {
     head(n.local).bell.notify();
     return true;
   }
-  int flag = 0;
-  MPI_Status status;
-  {
+  if (!w.come) {
+    int flag = 0;
+    MPI_Status status;
     const MpiTryLock serial;
     if (!serial) return false;
     check(PMPI_Test(&w.receive, &flag, &status));
+    if (!flag) return false;
+    int bytes = 0;
+    PMPI_Get_count(&status, MPI_BYTE, &bytes);
+    w.come = static_cast<std::size_t>(bytes);
   }
-  if (!flag) return false;
-  int bytes = 0;
-  PMPI_Get_count(&status, MPI_BYTE, &bytes);
-  const Elements to = to_receive(segment, type, neighbor);
-  scatter({w.incoming.data(), static_cast<std::size_t>(bytes)}, to);
+  // Where that fails the message stays, and the next call may say it better.
+  scatter({w.incoming.data(), *w.come}, to_receive(segment, type, neighbor));
+  w.come.reset();
   ++w.received;
   post(type, neighbor);
   return true;

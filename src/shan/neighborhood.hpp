@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/event_count.hpp"
@@ -111,6 +112,7 @@ class Neighborhood {
     std::uint64_t theirs_version = 0;
     // On another:
     std::vector<std::byte> outgoing, incoming;
+    std::optional<std::size_t> come;  ///< bytes in `incoming`, until they are where the program wants them
     MPI_Request send = MPI_REQUEST_NULL, receive = MPI_REQUEST_NULL;
   };
 

@@ -26,6 +26,14 @@ def test_bad_calls_are_refused():
     assert "plait: shan_alloc_shared: MPI is not initialized, or finalized already" in done.stderr
 
 
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_a_receive_that_does_not_fit_is_repaired(nodes):
+    """2, on one node and on two"""
+    if nodes > 1 and (reason := launch.why_no_nodes(MPI)):
+        pytest.skip(reason)
+    assert run("shan_repair", hosts=nodes).stdout == "receives are repaired\n"
+
+
 @pytest.mark.thorough_where(processes=(1, 6))
 @pytest.mark.parametrize(("processes", "nodes"), [(1, 1), (2, 1), (5, 1), (2, 2), (5, 2), (6, 3)])
 def test_random_neighbourhoods(processes, nodes):
