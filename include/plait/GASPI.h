@@ -108,6 +108,26 @@ typedef gaspi_return_t (*gaspi_reduce_operation_t)(gaspi_pointer_t operand_one, 
                                                    gaspi_reduce_state_t state, const gaspi_number_t num, const gaspi_size_t element_size,
                                                    const gaspi_timeout_t timeout_ms);
 
+/* GPI-2's own networks'. */
+typedef struct {
+  gaspi_network_t network_type;
+  struct {
+    struct {
+      gaspi_int netdev_id;
+      gaspi_uint mtu;
+      gaspi_uint port_check;
+    } ib;
+    struct {
+      gaspi_uint port;
+    } tcp;
+    struct {
+      gaspi_int use_shm;
+      gaspi_int provider_info;
+      gaspi_int progress_auto;
+    } ofi;
+  } params;
+} gaspi_dev_config_t;
+
 /* What gaspi_config_set may change before gaspi_proc_init. The limits hold; what concerns GPI-2's own networks is kept and not used. */
 typedef struct gaspi_config {
   gaspi_uint logger;
@@ -116,24 +136,7 @@ typedef struct gaspi_config {
   gaspi_uint user_net;
   gaspi_int sn_persistent;
   gaspi_timeout_t sn_timeout;
-  struct {
-    gaspi_network_t network_type;
-    union {
-      struct {
-        gaspi_int netdev_id;
-        gaspi_uint mtu;
-        gaspi_uint port_check;
-      } ib;
-      struct {
-        gaspi_uint port;
-      } tcp;
-      struct {
-        gaspi_int use_shm;
-        gaspi_int provider_info;
-        gaspi_int progress_auto;
-      } ofi;
-    } params;
-  } dev_config;
+  gaspi_dev_config_t dev_config;
   gaspi_network_t network;
   gaspi_uint queue_size_max;  /* requests that a queue takes between two gaspi_wait: 1 to 4,096 */
   gaspi_uint queue_num;       /* queues that exist from the start: 1 to 16 */
@@ -143,8 +146,8 @@ typedef struct gaspi_config {
   gaspi_number_t notification_num;          /* of each segment: 1 to 65,536 */
   gaspi_number_t passive_queue_size_max;    /* kept; not used */
   gaspi_number_t passive_transfer_size_max; /* 1 to 65,535 */
-  gaspi_size_t allreduce_buf_size;          /* bytes that a gaspi_allreduce_user takes; the same on all ranks */
-  gaspi_number_t allreduce_elem_max;
+  gaspi_size_t allreduce_buf_size;          /* bytes that a gaspi_allreduce_user takes: 1 to 1 GB; the same on all ranks */
+  gaspi_number_t allreduce_elem_max;        /* 1 to 16,777,216; the same on all ranks */
   gaspi_number_t rw_list_elem_max;
   gaspi_topology_t build_infrastructure; /* kept; connections are made at first use */
   void* user_defined;
@@ -263,6 +266,8 @@ gaspi_return_t gaspi_queue_max(gaspi_number_t* queue_max);
 gaspi_return_t gaspi_queue_create(gaspi_queue_id_t* queue, gaspi_timeout_t timeout_ms);
 /* One on which nothing is left to wait for. */
 gaspi_return_t gaspi_queue_delete(gaspi_queue_id_t queue);
+/* As gaspi_wait, but errors of what was posted before, toward a process that has died say, are forgotten. */
+gaspi_return_t gaspi_queue_purge(gaspi_queue_id_t queue, gaspi_timeout_t timeout_ms);
 
 /* ---- Passive: the receiver takes part. A send returns when its message has been received */
 
@@ -323,6 +328,8 @@ gaspi_return_t gaspi_statistic_counter_info(gaspi_statistic_counter_t counter, g
                                             gaspi_number_t* verbosity_level);
 gaspi_return_t gaspi_statistic_counter_get(gaspi_statistic_counter_t counter, gaspi_number_t argument, unsigned long* value);
 gaspi_return_t gaspi_statistic_counter_reset(gaspi_statistic_counter_t counter);
+/* This process's counters but those at 0, a line each, as gaspi_printf does. */
+void gaspi_statistic_print_counters(void);
 
 #ifdef __cplusplus
 }

@@ -40,6 +40,8 @@ void gaspi_printf_to(gaspi_rank_t rank, const char* fmt, ...)
 #endif
     ;
 void gaspi_print_affinity_mask(void);
+/* Tells the processor that the thread polls. */
+void gaspi_delay(void);
 
 #ifdef __cplusplus
 }

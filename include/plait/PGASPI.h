@@ -5,6 +5,7 @@
 
 #include "GASPI.h"
 #include "GASPI_Ext.h"
+#include "GASPI_Threads.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -57,6 +58,7 @@ __typeof__(gaspi_queue_size_max) pgaspi_queue_size_max;
 __typeof__(gaspi_queue_max) pgaspi_queue_max;
 __typeof__(gaspi_queue_create) pgaspi_queue_create;
 __typeof__(gaspi_queue_delete) pgaspi_queue_delete;
+__typeof__(gaspi_queue_purge) pgaspi_queue_purge;
 __typeof__(gaspi_passive_send) pgaspi_passive_send;
 __typeof__(gaspi_passive_receive) pgaspi_passive_receive;
 __typeof__(gaspi_passive_transfer_size_min) pgaspi_passive_transfer_size_min;
@@ -84,6 +86,7 @@ __typeof__(gaspi_statistic_counter_max) pgaspi_statistic_counter_max;
 __typeof__(gaspi_statistic_counter_info) pgaspi_statistic_counter_info;
 __typeof__(gaspi_statistic_counter_get) pgaspi_statistic_counter_get;
 __typeof__(gaspi_statistic_counter_reset) pgaspi_statistic_counter_reset;
+__typeof__(gaspi_statistic_print_counters) pgaspi_statistic_print_counters;
 
 /* GASPI_Ext.h */
 __typeof__(gaspi_initialized) pgaspi_initialized;
@@ -99,6 +102,19 @@ __typeof__(gaspi_error_str) pgaspi_error_str;
 __typeof__(gaspi_printf) pgaspi_printf;
 __typeof__(gaspi_printf_to) pgaspi_printf_to;
 __typeof__(gaspi_print_affinity_mask) pgaspi_print_affinity_mask;
+__typeof__(gaspi_delay) pgaspi_delay;
+
+/* GASPI_Threads.h */
+__typeof__(gaspi_threads_get_tid) pgaspi_threads_get_tid;
+__typeof__(gaspi_threads_get_total) pgaspi_threads_get_total;
+__typeof__(gaspi_threads_get_num_cores) pgaspi_threads_get_num_cores;
+__typeof__(gaspi_threads_init) pgaspi_threads_init;
+__typeof__(gaspi_threads_init_user) pgaspi_threads_init_user;
+__typeof__(gaspi_threads_term) pgaspi_threads_term;
+__typeof__(gaspi_threads_run) pgaspi_threads_run;
+__typeof__(gaspi_threads_register) pgaspi_threads_register;
+__typeof__(gaspi_threads_sync) pgaspi_threads_sync;
+__typeof__(gaspi_threads_sync_all) pgaspi_threads_sync_all;
 
 #ifdef __cplusplus
 }

@@ -13,7 +13,7 @@ constexpr gaspi_config_t initial() noexcept {
   c.queue_size_max = 1024;
   c.queue_num = 8;
   c.group_max = 32;
-  c.segment_max = 32;
+  c.segment_max = kSegments - 1;
   c.transfer_size_max = kTransfer;
   c.notification_num = kNotifications;
   c.passive_queue_size_max = 1024;
@@ -40,7 +40,7 @@ bool is_right(const gaspi_config_t& c) noexcept {
   return within(c.queue_size_max, kQueueSize) && within(c.queue_num, kQueues) && within(c.group_max, kGroups - 1) &&
          within(c.segment_max, kSegments - 1) && within(c.transfer_size_max, std::size_t{1} << 40) &&
          within(c.notification_num, kNotifications) && within(c.passive_transfer_size_max, kPassive) &&
-         within(c.allreduce_buf_size, kReduction) && within(c.allreduce_elem_max, kReduction / sizeof(double)) &&
+         within(c.allreduce_buf_size, std::size_t{1} << 30) && within(c.allreduce_elem_max, 1 << 24) &&
          within(c.rw_list_elem_max, 1 << 20) && c.network <= GASPI_OFI && c.build_infrastructure <= GASPI_TOPOLOGY_DYNAMIC;
 }
 

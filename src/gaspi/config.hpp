@@ -16,7 +16,7 @@ inline constexpr std::uint32_t kQueues = 16;
 inline constexpr std::uint32_t kQueueSize = 4096;
 inline constexpr std::size_t kPassive = 65535;
 inline constexpr std::size_t kTransfer = std::size_t{1} << 30;
-inline constexpr std::size_t kReduction = 15360;  ///< bytes of a reduction, at most: they travel in one packet
+inline constexpr std::size_t kReduction = 15360;  ///< bytes of a reduction that travel at a time, in one packet
 
 [[nodiscard]] gaspi_config_t& config() noexcept;
 /// Can it be?

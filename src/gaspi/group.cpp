@@ -56,7 +56,9 @@ class Group {
 
   enum class Call : std::uint8_t { none, commit, barrier, reduction };
   Call call = Call::none;  ///< that has timed out, and is to be taken up
-  Reducer reducer;
+  Reducer whole;           ///< a reduction, which is made in pieces
+  std::size_t done = 0;    ///< elements of it
+  Reducer reducer;         ///< of the piece
   std::vector<std::byte> sum;
 
  private:
@@ -353,19 +355,36 @@ gaspi_return_t Groups::reduce(std::uint32_t number, const void* from, void* to, 
   if (!group) return GASPI_ERR_INV_GROUP;
   const Group::Turn turn(*group);
   if (!turn) return GASPI_ERR_ACTIVE_COLL;
+  const auto begin_piece = [&] {
+    Reducer piece = reducer;
+    piece.count = static_cast<gaspi_number_t>(std::min(reducer.count - group->done, kReduction / reducer.element));
+    group->begin_reduction(static_cast<const std::byte*>(from) + group->done * reducer.element, piece);
+  };
   if (group->call == Group::Call::none) {
-    group->begin_reduction(from, reducer);
+    group->done = 0;
+    begin_piece();
+    group->whole = reducer;
     group->call = Group::Call::reduction;
-  } else if (group->call != Group::Call::reduction || group->reducer != reducer) {
+  } else if (group->call != Group::Call::reduction || group->whole != reducer) {
     return GASPI_ERR_ACTIVE_COLL;
   }
   const Deadline deadline(timeout);
-  gaspi_return_t result = GASPI_TIMEOUT;
-  wait_for(job_, deadline, progress::kForArrival, job_.control->bell,
-           [&] { return (result = group->step_reduction(timeout)) != GASPI_TIMEOUT; });
-  if (result == GASPI_SUCCESS) std::memcpy(to, group->sum.data(), reducer.bytes());
-  if (result != GASPI_TIMEOUT) group->call = Group::Call::none;
-  return result;
+  for (;;) {
+    gaspi_return_t result = GASPI_TIMEOUT;
+    wait_for(job_, deadline, progress::kForArrival, job_.control->bell,
+             [&] { return (result = group->step_reduction(timeout)) != GASPI_TIMEOUT; });
+    if (result == GASPI_TIMEOUT) return result;
+    if (result == GASPI_SUCCESS) {
+      std::memcpy(static_cast<std::byte*>(to) + group->done * reducer.element, group->sum.data(), group->sum.size());
+      group->done += group->reducer.count;
+      if (group->done < reducer.count) {
+        begin_piece();
+        continue;
+      }
+    }
+    group->call = Group::Call::none;
+    return result;
+  }
 } catch (const std::bad_alloc&) {
   return GASPI_ERR_MEMALLOC;
 }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "gaspi/config.hpp"
 #include "gaspi/group.hpp"
 
 namespace plait::gaspi {
@@ -16,10 +17,11 @@ namespace plait::gaspi {
 class Mailbox {
  public:
   Mailbox() = default;
-  /// How one is laid out, without memory: for so many members, and reductions of so many bytes of the program's or so many elements.
+  /// How one is laid out, without memory: for so many members, and reductions of so many bytes of the program's or so many elements, or for
+  /// a piece of these.
   Mailbox(std::size_t members, std::size_t bytes, std::size_t elements) noexcept
       : rounds_(static_cast<std::size_t>(std::bit_width(members))),
-        stride_((kData + std::max(bytes, elements * sizeof(double)) + 63) / 64 * 64) {}
+        stride_((kData + std::min(std::max(bytes, elements * sizeof(double)), kReduction) + 63) / 64 * 64) {}
   Mailbox(std::byte* memory, const Mailbox& as) noexcept : memory_(memory), rounds_(as.rounds_), stride_(as.stride_) {}
 
   explicit operator bool() const noexcept { return memory_ != nullptr; }

@@ -4,9 +4,12 @@
 
 #include <csignal>
 #include <cstdarg>
+#include <cstdint>
 #include <cstdio>
+#include <string>
 #include <vector>
 
+#include "base/relax.hpp"
 #include "gaspi/group.hpp"
 #include "gaspi/runtime.hpp"
 #include "gaspi/statistics.hpp"
@@ -151,7 +154,7 @@ extern "C" gaspi_return_t pgaspi_allreduce_user(const gaspi_pointer_t from, gasp
   return in_job([&](Job& job) {
     if (!from || !to || !operation) return GASPI_ERR_NULLPTR;
     if (num == 0 || num > config().allreduce_elem_max) return GASPI_ERR_INV_NUM;
-    if (element == 0 || element > config().allreduce_buf_size / num) return GASPI_ERR_INV_SIZE;
+    if (element == 0 || element > config().allreduce_buf_size / num || element > plait::gaspi::kReduction) return GASPI_ERR_INV_SIZE;
     return job.groups->reduce(group, from, to, Reducer{operation, state, GASPI_OP_SUM, GASPI_TYPE_INT, num, element}, timeout);
   });
 }
@@ -233,6 +236,22 @@ extern "C" gaspi_return_t pgaspi_statistic_counter_reset(gaspi_statistic_counter
     return GASPI_SUCCESS;
   });
 }
+extern "C" void pgaspi_statistic_print_counters() {
+  static_cast<void>(in_job([](Job& job) {
+    for (gaspi_statistic_counter_t i = 0; i < kCounters; ++i) {
+      const auto counter = static_cast<statistics::Counter>(i);
+      const statistics::Description& d = statistics::describe(counter);
+      const bool by_rank = d.argument == GASPI_STATISTIC_ARGUMENT_RANK;
+      for (gaspi_number_t r = 0; r < (by_rank ? job.size : 1); ++r) {
+        const std::uint64_t value = statistics::get(counter, r);
+        if (value == 0) continue;
+        const std::string of = by_rank ? " " + std::to_string(r) : "";
+        pgaspi_printf("%s%s: %llu (%s)\n", d.name, of.c_str(), static_cast<unsigned long long>(value), d.text);
+      }
+    }
+    return GASPI_SUCCESS;
+  }));
+}
 
 // ---- GPI-2's own
 
@@ -287,6 +306,7 @@ extern "C" void pgaspi_printf_to(gaspi_rank_t rank, const char* format, ...) {
 }
 
 extern "C" void pgaspi_print_affinity_mask() { runtime::print_cores(); }
+extern "C" void pgaspi_delay() { plait::relax(); }
 
 PLAIT_GASPI_NAME(config_get);
 PLAIT_GASPI_NAME(config_set);
@@ -322,6 +342,7 @@ PLAIT_GASPI_NAME(statistic_counter_max);
 PLAIT_GASPI_NAME(statistic_counter_info);
 PLAIT_GASPI_NAME(statistic_counter_get);
 PLAIT_GASPI_NAME(statistic_counter_reset);
+PLAIT_GASPI_NAME(statistic_print_counters);
 PLAIT_GASPI_NAME(initialized);
 PLAIT_GASPI_NAME(proc_local_rank);
 PLAIT_GASPI_NAME(proc_local_num);
@@ -333,5 +354,6 @@ PLAIT_GASPI_NAME(error_str);
 PLAIT_GASPI_NAME(printf);
 PLAIT_GASPI_NAME(printf_to);
 PLAIT_GASPI_NAME(print_affinity_mask);
+PLAIT_GASPI_NAME(delay);
 
 #pragma GCC visibility pop

@@ -290,6 +290,12 @@ extern "C" gaspi_return_t pgaspi_queue_delete(gaspi_queue_id_t queue) {
     return GASPI_SUCCESS;
   });
 }
+extern "C" gaspi_return_t pgaspi_queue_purge(gaspi_queue_id_t queue, gaspi_timeout_t timeout) {
+  return in_job([&](Job& job) {
+    const gaspi_return_t result = wait(job, queue, timeout);
+    return result == GASPI_ERROR ? GASPI_SUCCESS : result;
+  });
+}
 
 // ---- passive
 
@@ -384,6 +390,7 @@ PLAIT_GASPI_NAME(queue_size_max);
 PLAIT_GASPI_NAME(queue_max);
 PLAIT_GASPI_NAME(queue_create);
 PLAIT_GASPI_NAME(queue_delete);
+PLAIT_GASPI_NAME(queue_purge);
 PLAIT_GASPI_NAME(passive_send);
 PLAIT_GASPI_NAME(passive_receive);
 PLAIT_GASPI_NAME(passive_transfer_size_min);

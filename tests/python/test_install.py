@@ -89,7 +89,7 @@ def test_install_heeds_destdir_and_puts_nothing_elsewhere(tmp_path):
     run("make", "-C", ROOT, f"MPI={MPI.name}", "install", "PREFIX=/opt/plait", f"DESTDIR={tmp_path}")
     files = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file())
     cmake = ["plaitConfig.cmake", "plaitConfigVersion.cmake", "plaitTargets-release.cmake", "plaitTargets.cmake"]
-    capitals = ("GASPI", "GASPI_Ext", "PGASPI", "SHAN_comm", "SHAN_segment", "SHAN_type")
+    capitals = ("GASPI", "GASPI_Ext", "GASPI_Threads", "PGASPI", "SHAN_comm", "SHAN_segment", "SHAN_type")
     headers = [
         f"include/plait/{name}.h"
         for name in (*capitals, "cluster/atomics", "finepoints", "mpix", "native", "opencl", "partitioned", "queue")

@@ -1,5 +1,6 @@
 /* Groups of GASPI's calls as a program written for GPI-2 uses them, by words, one after the other: setup, which has to be alone, groups,
- * segments, queues, passive, atomics, collective, statistics, runtime. Any number of processes. */
+ * segments, queues, passive, atomics, collective, statistics, runtime, threads. Any number of processes. */
+#include <GASPI_Threads.h>
 #include <math.h>
 #include <string.h>
 
@@ -11,6 +12,36 @@ static void start(void) {
   if (!begun) begin();
 }
 
+static gaspi_return_t add_three(gaspi_pointer_t one, gaspi_pointer_t two, gaspi_pointer_t result, gaspi_reduce_state_t state,
+                                const gaspi_number_t num, const gaspi_size_t element, const gaspi_timeout_t timeout) {
+  (void)state;
+  (void)timeout;
+  CHECK(element == 3 * sizeof(int));
+  for (unsigned i = 0; i < 3 * num; ++i) ((int*)result)[i] = ((int*)one)[i] + ((int*)two)[i];
+  return GASPI_SUCCESS;
+}
+
+/* Of more than travels at a time. */
+static void large_reductions(void) {
+  enum { kElements = 20000 };
+  static double mine[kElements], all[kElements];
+  static int triples[kElements], sums[kElements];
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < kElements; ++i) mine[i] = rank + i + round, triples[i] = rank * i + round;
+    const gaspi_timeout_t patience = round == 1 ? GASPI_TEST : GASPI_BLOCK;
+    gaspi_return_t code;
+    while ((code = gaspi_allreduce(mine, all, kElements, GASPI_OP_SUM, GASPI_TYPE_DOUBLE, GASPI_GROUP_ALL, patience)) == GASPI_TIMEOUT);
+    OK(code);
+    for (int i = 0; i < kElements; ++i) CHECK(all[i] == size * (size - 1) / 2 + (double)size * (i + round));
+    const int n = kElements / 3;
+    while ((code = gaspi_allreduce_user(triples, sums, n, 3 * sizeof(int), add_three, NULL, GASPI_GROUP_ALL, patience)) == GASPI_TIMEOUT);
+    OK(code);
+    for (int i = 0; i < 3 * n; ++i) CHECK(sums[i] == size * (size - 1) / 2 * i + size * round);
+  }
+  IS(gaspi_allreduce(mine, all, kElements + 1, GASPI_OP_SUM, GASPI_TYPE_DOUBLE, GASPI_GROUP_ALL, GASPI_BLOCK), GASPI_ERR_INV_NUM);
+  IS(gaspi_allreduce_user(mine, all, 1, 20000, add_three, NULL, GASPI_GROUP_ALL, GASPI_BLOCK), GASPI_ERR_INV_SIZE);
+}
+
 static void setup(void) {
   gaspi_config_t config;
   gaspi_float version = 0;
@@ -18,13 +49,18 @@ static void setup(void) {
   gaspi_rank_t r = 0;
   gaspi_size_t bytes = 0;
   OK(gaspi_config_get(&config));
-  CHECK(config.queue_num == 8 && config.queue_size_max == 1024 && config.segment_max == 32 && config.group_max == 32);
+  CHECK(config.queue_num == 8 && config.queue_size_max == 1024 && config.segment_max == 255 && config.group_max == 32);
   CHECK(config.notification_num == 65536 && config.transfer_size_max == 1UL << 30 && config.passive_transfer_size_max == 65535);
   config.queue_num = 3;
   config.queue_size_max = 5;
   config.segment_max = 4;
   config.group_max = 3;
+  config.allreduce_elem_max = 20000;
+  config.allreduce_buf_size = 400000;
   OK(gaspi_config_set(config));
+  gaspi_dev_config_t device = config.dev_config;
+  device.params.tcp.port = 1;
+  config.dev_config = device;
   config.queue_num = 17;
   IS(gaspi_config_set(config), GASPI_ERR_CONFIG);
   OK(gaspi_version(&version));
@@ -55,7 +91,8 @@ static void setup(void) {
   OK(gaspi_passive_transfer_size_max(&bytes));
   OK(gaspi_allreduce_buf_size(&bytes));
   OK(gaspi_allreduce_elem_max(&n));
-  CHECK(n == 255 && bytes >= 255 * sizeof(double));
+  CHECK(n == 20000 && bytes == 400000);
+  large_reductions();
   for (int i = 0; i < size; ++i) {
     OK(gaspi_connect((gaspi_rank_t)i, GASPI_BLOCK));
     OK(gaspi_proc_ping((gaspi_rank_t)i, GASPI_BLOCK));
@@ -189,6 +226,12 @@ static void queues(void) {
   IS(gaspi_write(0, 0, next, 0, 0, 8, made[3], GASPI_BLOCK), GASPI_ERR_INV_QUEUE);
   OK(gaspi_queue_num(&n));
   CHECK(n == 8);
+  OK(gaspi_write(0, 0, next, 0, 0, 8, 2, GASPI_BLOCK));
+  OK(gaspi_queue_purge(2, GASPI_BLOCK));
+  OK(gaspi_queue_size(2, &n));
+  CHECK(n == 0);
+  OK(gaspi_queue_purge(2, GASPI_TEST));
+  IS(gaspi_queue_purge(made[3], GASPI_BLOCK), GASPI_ERR_INV_QUEUE);
 }
 
 static void passive(void) {
@@ -342,6 +385,7 @@ static void statistics_(void) {
   const gaspi_rank_t next = (gaspi_rank_t)((rank + 1) % size);
   for (int i = 0; i < 10; ++i) OK(gaspi_write_notify(0, 0, next, 0, 0, 100, 1, 1, 0, GASPI_BLOCK));
   OK(gaspi_wait(0, GASPI_BLOCK));
+  gaspi_statistic_print_counters();
   unsigned found = 0;
   for (unsigned c = 0; c < counters; ++c) {
     gaspi_statistic_argument_t argument;
@@ -395,9 +439,47 @@ static void runtime(void) {
   barrier();
 }
 
+static int met = 0;
+
+static void* member(void* argument) {
+  gaspi_int number = -1, again = -1;
+  IS(gaspi_threads_get_tid(&number), GASPI_ERROR);
+  OK(gaspi_threads_register(&number));
+  OK(gaspi_threads_get_tid(&again));
+  CHECK(number >= 0 && number < 3 && number == again);
+  for (int i = 1; i <= 50; ++i) {
+    __atomic_add_fetch(&met, 1, __ATOMIC_RELAXED);
+    gaspi_threads_sync();
+    CHECK(__atomic_load_n(&met, __ATOMIC_RELAXED) == 3 * i);
+    OK(gaspi_threads_sync_all(GASPI_GROUP_ALL, GASPI_BLOCK));
+  }
+  return argument;
+}
+
+static void threads(void) {
+  start();
+  gaspi_int n = -1, cores = 0;
+  IS(gaspi_threads_run(member, NULL), GASPI_ERROR);
+  IS(gaspi_threads_register(&n), GASPI_ERROR);
+  IS(gaspi_threads_init_user(0), GASPI_ERROR);
+  OK(gaspi_threads_get_num_cores(&cores));
+  OK(gaspi_threads_init(&n));
+  CHECK(n == cores && n >= 1);
+  OK(gaspi_threads_term());
+  OK(gaspi_threads_init_user(3));
+  IS(gaspi_threads_init(&n), GASPI_ERROR);
+  OK(gaspi_threads_get_total(&n));
+  CHECK(n == 3);
+  for (int i = 0; i < 2; ++i) OK(gaspi_threads_run(member, NULL));
+  member(NULL);
+  OK(gaspi_threads_term());
+  IS(gaspi_threads_get_tid(&n), GASPI_ERROR);
+  gaspi_delay();
+}
+
 /* The next group finds no segments. */
 static void delete_segments(void) {
-  gaspi_segment_id_t there[32];
+  gaspi_segment_id_t there[255];
   gaspi_number_t n = 0;
   OK(gaspi_segment_num(&n));
   OK(gaspi_segment_list(n, there));
@@ -410,8 +492,8 @@ int main(int argc, char** argv) {
   const struct {
     const char* name;
     void (*run)(void);
-  } all[] = {{"setup", setup},     {"groups", groups},         {"segments", segments},      {"queues", queues},  {"passive", passive},
-             {"atomics", atomics}, {"collective", collective}, {"statistics", statistics_}, {"runtime", runtime}};
+  } all[] = {{"setup", setup},     {"groups", groups},         {"segments", segments},      {"queues", queues},   {"passive", passive},
+             {"atomics", atomics}, {"collective", collective}, {"statistics", statistics_}, {"runtime", runtime}, {"threads", threads}};
   for (int w = 1; w < argc; ++w) {
     unsigned known = 0;
     for (unsigned i = 0; i < sizeof all / sizeof *all; ++i) {

@@ -236,7 +236,7 @@ static void out_of_range(void) {
   IS(gaspi_wait(8, GASPI_BLOCK), GASPI_ERR_INV_QUEUE);
   gaspi_size_t bytes = 0;
   IS(gaspi_segment_alloc(0, 8, GASPI_ALLOC_DEFAULT), GASPI_ERR_INV_SEG); /* there is one */
-  IS(gaspi_segment_alloc(32, 8, GASPI_ALLOC_DEFAULT), GASPI_ERR_INV_SEG);
+  IS(gaspi_segment_alloc(255, 8, GASPI_ALLOC_DEFAULT), GASPI_ERR_INV_SEG);
   IS(gaspi_segment_alloc(9, 0, GASPI_ALLOC_DEFAULT), GASPI_ERR_INV_SEGSIZE);
   IS(gaspi_segment_alloc(9, 1UL << 60, GASPI_ALLOC_DEFAULT), GASPI_ERR_INV_SEGSIZE);
   IS(gaspi_segment_alloc(9, 1UL << 45, GASPI_ALLOC_DEFAULT), GASPI_ERR_MEMALLOC);
@@ -300,10 +300,10 @@ static void groups(void) {
 }
 
 static void many_segments(void) {
-  for (int i = 3; i < 32; ++i) OK(gaspi_segment_alloc((gaspi_segment_id_t)i, 8, GASPI_ALLOC_DEFAULT));
+  for (int i = 3; i < 255; ++i) OK(gaspi_segment_alloc((gaspi_segment_id_t)i, 8, GASPI_ALLOC_DEFAULT));
   gaspi_segment_id_t s = 0;
   IS(gaspi_segment_avail_local(&s), GASPI_ERR_MANY_SEG);
-  for (int i = 3; i < 32; ++i) OK(gaspi_segment_delete((gaspi_segment_id_t)i));
+  for (int i = 3; i < 255; ++i) OK(gaspi_segment_delete((gaspi_segment_id_t)i));
 }
 
 int main(void) {
