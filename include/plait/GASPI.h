@@ -269,7 +269,8 @@ gaspi_return_t gaspi_queue_delete(gaspi_queue_id_t queue);
 /* As gaspi_wait, but errors of what was posted before, toward a process that has died say, are forgotten. */
 gaspi_return_t gaspi_queue_purge(gaspi_queue_id_t queue, gaspi_timeout_t timeout_ms);
 
-/* ---- Passive: the receiver takes part. A send returns when its message has been received */
+/* ---- Passive: the receiver takes part. A send returns when its message has been received. One that has timed out stays, as it was
+ * copied, and may be received: the same call again takes it up, another message to that rank follows it */
 
 gaspi_return_t gaspi_passive_send(gaspi_segment_id_t segment_id_local, gaspi_offset_t offset_local, gaspi_rank_t rank, gaspi_size_t size,
                                   gaspi_timeout_t timeout_ms);

@@ -13,12 +13,14 @@ namespace plait::gaspi {
 /// This process's message to that rank is on its way. False where another one is.
 bool Passive::begin(Peer& peer, std::uint32_t segment, std::uint64_t offset, std::uint64_t bytes) {
   const std::lock_guard guard(lock_);
-  const auto [at, is_new] = sending_.try_emplace(peer.rank);
-  Sending& sending = at->second;
-  if (!is_new) {
-    const bool same = sending.segment == segment && sending.offset == offset && sending.bytes == bytes;
-    return same && std::exchange(sending.left, false);
+  if (const auto known = sending_.find(peer.rank); known != sending_.end()) {
+    Sending& other = known->second;
+    const bool same = other.segment == segment && other.offset == offset && other.bytes == bytes;
+    if (same) return std::exchange(other.left, false);
+    // One that was given up has nobody who looks whether it has been received.
+    if (!other.left || !ended(peer)) return false;
   }
+  Sending& sending = sending_[peer.rank];
   sending = {segment, offset, bytes};
   const std::byte* const from = own(job_, segment)->data + offset;
   if (!peer.control) {
@@ -41,6 +43,11 @@ bool Passive::begin(Peer& peer, std::uint32_t segment, std::uint64_t offset, std
 
 bool Passive::is_over(Peer& peer) {
   const std::lock_guard guard(lock_);
+  return ended(peer);
+}
+
+/// This process's message to that rank has been received, and is forgotten.
+bool Passive::ended(Peer& peer) {
   const auto at = sending_.find(peer.rank);
   if (peer.control) {
     PassiveSlot& slot = peer.control->passive(static_cast<std::size_t>(job_.local), job_.locals);

@@ -48,6 +48,7 @@ class Passive {
 
   [[nodiscard]] bool begin(Peer& peer, std::uint32_t segment, std::uint64_t offset, std::uint64_t bytes);
   [[nodiscard]] bool is_over(Peer& peer);
+  [[nodiscard]] bool ended(Peer& peer);
   [[nodiscard]] bool take(std::byte* to, std::uint64_t room, gaspi_rank_t& from, gaspi_return_t& result);
   [[nodiscard]] bool take_near(std::byte* to, std::uint64_t room, gaspi_rank_t& from, gaspi_return_t& result);
 

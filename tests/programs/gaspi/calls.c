@@ -238,6 +238,8 @@ static void passive(void) {
   start();
   OK(gaspi_segment_alloc(0, 200000, GASPI_MEM_INITIALIZED));
   unsigned* const p = at(0);
+  unsigned given_up[100] = {0};
+  CHECK(size <= 100);
   if (rank == 0) {
     unsigned long seen = 0;
     for (int i = 0; i < 20 * (size - 1); ++i) {
@@ -254,6 +256,12 @@ static void passive(void) {
     CHECK(seen == 20UL * size * (size - 1) / 2);
     gaspi_rank_t from = 0;
     IS(gaspi_passive_receive(0, 0, &from, 8, GASPI_TEST), GASPI_TIMEOUT);
+    barrier();
+    barrier();
+    for (int i = 0; i < 2 * (size - 1); ++i) {
+      OK(gaspi_passive_receive(0, 0, &from, 8, GASPI_BLOCK));
+      CHECK(p[0] == from && p[1] == ++given_up[from]);
+    }
   } else {
     for (int i = 0; i < 20; ++i) {
       const unsigned words = (unsigned[]){2, 100, 4096, 4097, 16383}[i % 5];
@@ -264,7 +272,15 @@ static void passive(void) {
       while ((code = gaspi_passive_send(0, 0, 0, 4UL * words, i % 3 == 0 ? GASPI_BLOCK : (gaspi_timeout_t)(i % 3 - 1))) == GASPI_TIMEOUT);
       OK(code);
     }
+    barrier();
+    /* One that was given up, and then another. */
+    p[0] = p[2] = rank;
+    p[1] = 1, p[3] = 2;
+    IS(gaspi_passive_send(0, 0, 0, 8, GASPI_TEST), GASPI_TIMEOUT);
+    barrier();
+    OK(gaspi_passive_send(0, 8, 0, 8, GASPI_BLOCK));
   }
+  barrier();
 }
 
 static void atomics(void) {
