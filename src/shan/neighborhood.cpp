@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <string>
 
 #include "base/error.hpp"
@@ -373,7 +374,17 @@ template <class Done>
 void Neighborhood::wait(bool polls, Done done) {
   if (done()) return;
   Bell bell(head(me_).bell, polls);
-  progress::wait_until(bell, progress::kForMessage, [] { return false; }, done, [] {});
+  std::exception_ptr failure;  // nothing may be thrown through a wait
+  const auto done_or_failed = [&] {
+    try {
+      return done();
+    } catch (...) {
+      failure = std::current_exception();
+      return true;
+    }
+  };
+  progress::wait_until(bell, progress::kForMessage, [] { return false; }, done_or_failed, [] {});
+  if (failure) std::rethrow_exception(failure);
 }
 
 void Neighborhood::receive(const Segment& segment, int type, int neighbor) {
