@@ -1,5 +1,6 @@
 // An array that grows and whose elements stay where they are, so that they are found by number without a lock. Chunks are made at
-// first use and never freed. Any thread may look elements up; those that make some exclude each other.
+// first use, and not freed at the end of the program, when some thread may still look. Any thread may look elements up; those that make
+// some exclude each other.
 #pragma once
 
 #include <array>
@@ -39,6 +40,16 @@ class ChunkedArray {
   }
   [[nodiscard]] T* make(std::size_t i) noexcept {
     return make(i, [](T*) {});
+  }
+
+  /// Calls f(element) for all in chunks that were made, and frees these. Nobody looks any more.
+  template <class F>
+  void free(F f) noexcept {
+    for (std::atomic<T*>& chunk : chunks_) {
+      T* const all = chunk.exchange(nullptr, std::memory_order_relaxed);
+      for (std::size_t i = 0; all && i < ChunkSize; ++i) f(all[i]);
+      delete[] all;
+    }
   }
 
  private:

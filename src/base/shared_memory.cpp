@@ -29,9 +29,9 @@ bool shared_memory_works() noexcept try {
 }
 
 RegionMap::~RegionMap() {
-  for (std::size_t i = 0; const std::atomic<std::byte*>* const piece = pieces_.find(i); ++i) {
-    if (std::byte* const at = piece->load(std::memory_order_relaxed)) munmap(at, kRegionPiece);
-  }
+  pieces_.free([](const std::atomic<std::byte*>& piece) {
+    if (std::byte* const at = piece.load(std::memory_order_relaxed)) munmap(at, kRegionPiece);
+  });
   if (file_ >= 0) close(file_);
 }
 

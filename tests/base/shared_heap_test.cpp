@@ -319,7 +319,7 @@ TEST(SharedHeap, KeepsToTheLargestFile) {  // 1 thread
 std::ptrdiff_t open_files() { return std::ranges::distance(std::filesystem::directory_iterator("/proc/self/fd")); }
 
 TEST(Region, OthersMapItAndHaveNoFileOpen) {  // 1 thread
-  static Region& region = *new Region;        // never destroyed: its chunks are not given back
+  Region region;
   std::array<Region::Place, 5> places;
   for (std::size_t i = 0; i < places.size(); ++i) {
     places[i] = region.take(kRegionPiece);  // each a piece of its own, behind the first
@@ -339,7 +339,7 @@ TEST(Region, OthersMapItAndHaveNoFileOpen) {  // 1 thread
 }
 
 TEST(Region, OthersMapAFarPieceWithLittleAddressSpaceLeft) {  // 1 thread
-  static Region& region = *new Region;                        // never destroyed: its chunks are not given back
+  Region region;
   Region::Place last{};
   for (int i = 0; i < 200; ++i) last = region.take(kRegionPiece);
   *static_cast<int*>(last.memory) = 7;
@@ -362,7 +362,7 @@ TEST(Region, KeepsToTheLargestFile) {  // 1 thread
     EXPECT_THROW(Region(), std::system_error);
   }
   const Limit limit(RLIMIT_FSIZE, 3 * kMega);
-  static Region& region = *new Region;  // never destroyed: its chunks are not given back
+  Region region;
   EXPECT_NE(region.take(kMega).memory, nullptr);
   EXPECT_THROW(static_cast<void>(region.take(kRegionPiece)), std::bad_alloc);
 }
