@@ -118,7 +118,7 @@ def test_watchdog_names_what_a_receive_waits_for(hosts):
         (2, 100_000, ["--streams", 2, "--max-bytes", 4000]),
         (2, 60_000, ["--streams", 2, "--max-bytes", 4000, "--threads"]),
         (3, 50_000, ["--streams", 3, "--max-bytes", 50_000]),
-        (3, 30_000, ["--streams", 3, "--max-bytes", 50_000, "--threads"]),
+        (3, 15_000, ["--streams", 3, "--max-bytes", 50_000, "--threads"]),
         (2, 10_000, ["--streams", 2]),  # up to 4 MB
         (1, 10_000, ["--streams", 4, "--threads"]),
     ],

@@ -93,7 +93,7 @@ def told(done):
     return [tuple(map(int, numbers)) for numbers in re.findall(r"tool: calls (\d+), sends (\d+)", done.stderr)]
 
 
-@pytest.mark.parametrize("carried", [[ALL], []], ids=["carried", "not"])
+@pytest.mark.parametrize("carried", [[ALL], pytest.param([], marks=pytest.mark.thorough)], ids=["carried", "not"])
 @pytest.mark.parametrize("where", ["front", "behind"])
 @pytest.mark.parametrize("wrapped", ["all", "sends"])
 def test_a_tool_sees_the_program_or_plait(tools, unlinked, wrapped, where, carried):
@@ -139,7 +139,7 @@ def test_a_program_that_wraps_one_call_itself(tmp_path, linked):
     assert done.stdout == "with tools: right\n"
 
 
-@pytest.mark.parametrize("carried", [[ALL], []], ids=["carried", "not"])
+@pytest.mark.parametrize("carried", [[ALL], pytest.param([], marks=pytest.mark.thorough)], ids=["carried", "not"])
 def test_functions_found_by_the_mpis_handle(unlinked, carried):
     """3 x 1: linked ones on the other side"""
     if limits["factor"] > 1:
