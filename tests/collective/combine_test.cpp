@@ -1,4 +1,5 @@
-// MPI's operations without the MPI: the same bits as PMPI_Reduce_local, for every operation and datatype that it takes. 1 x 1.
+// MPI's operations without the MPI: the same bits as PMPI_Reduce_local, for every operation and datatype that it takes, by all instructions
+// that the processor has. 1 x 1.
 #include "collective/combine.hpp"
 
 #include <gtest/gtest.h>
@@ -10,6 +11,8 @@
 #include <limits>
 #include <random>
 #include <vector>
+
+#include "collective/loops.hpp"
 
 namespace plait::collective {
 namespace {
@@ -66,8 +69,9 @@ TEST(Combine, SameBitsAsTheMPI) {
         const bool compares = op == MPI_MIN || op == MPI_MAX;
         const bool small = op == MPI_SUM || op == MPI_PROD || (compares && std::ranges::find(agreed, t.type) == agreed.end());
         const auto lower = elements(t, count, small, random);
-        auto mine = elements(t, count, small, random);
-        auto theirs = mine;
+        const auto upper = elements(t, count, small, random);
+        auto mine = upper;
+        auto theirs = upper;
         ASSERT_EQ(PMPI_Reduce_local(lower.data(), theirs.data(), static_cast<int>(count), t.type, op), MPI_SUCCESS);
         Combination(t.type, op)(lower.data(), mine.data(), static_cast<MPI_Count>(count));
         char type_name[MPI_MAX_OBJECT_NAME] = {};
@@ -75,6 +79,13 @@ TEST(Combine, SameBitsAsTheMPI) {
         MPI_Type_get_name(t.type, type_name, &length);
         const auto which = std::ranges::find(integer, op) - integer.begin();
         EXPECT_EQ(mine, theirs) << type_name << ", operation " << which << ", " << count << " elements";
+        for (int i = 0; i <= static_cast<int>(best_instructions()); ++i) {
+          auto result = upper;
+          const Loop loop = find_loop(t.type, op, static_cast<Instructions>(i));
+          ASSERT_NE(loop, nullptr) << type_name << ", operation " << which;
+          loop(lower.data(), result.data(), result.data(), static_cast<std::int64_t>(count));
+          EXPECT_EQ(result, theirs) << type_name << ", operation " << which << ", " << count << " elements, instructions " << i;
+        }
       }
     }
   }

@@ -3,6 +3,7 @@ declarations, of all calls and of sends alone, in C++ and in Fortran, in front o
 functions found by the handle of the MPI's library."""
 
 import re
+import shutil
 import subprocess
 import sys
 
@@ -193,3 +194,31 @@ def test_plait_run_puts_an_address_sanitizer_first(tmp_path):
     env = {"ASAN_OPTIONS": "detect_leaks=0", "PLAIT_COMMUNICATORS": "all"}
     done = launch.run(MPI, [str(sanitized)], 2, 1, env=env, timeout=60, capture=True, preload=True)
     assert (done.returncode, done.stdout) == (0, "with tools: right\n"), done.stderr
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="there is no valgrind")
+def test_valgrind(tmp_path, unlinked):
+    """2 x 1: it knows no AVX-512"""
+    if limits["factor"] > 1:
+        pytest.skip("libplait has a sanitizer")
+    done = run(shutil.which("valgrind"), "-q", f"--log-file={tmp_path}/%p", unlinked, env=[f"LD_PRELOAD={MPI.library}", ALL])
+    assert done.stdout == "with tools: right\n"
+
+
+@pytest.mark.parametrize("library", ["libplait.so", "libplait_cluster.so"])
+def test_only_loops_chosen_at_run_time_need_a_new_processor(library):
+    path = MPI.library.parent / library
+    if not path.exists():
+        pytest.skip(f"{library} is not built")
+    if re.search("^PLAIT_NATIVE:BOOL=ON", (MPI.build / "CMakeCache.txt").read_text(), re.MULTILINE):
+        pytest.skip("it is built for this machine")
+    code = subprocess.run(["objdump", "-d", "--no-show-raw-insn", path], check=True, capture_output=True, text=True, timeout=120).stdout
+    found, function = set(), ""
+    for line in code.splitlines():
+        if line.endswith(">:"):
+            function = line.split("<")[1]
+        elif re.search(r"%[yz]mm|\t(?:v[a-z]|andn|blsr|blsi|bextr|pext |pdep|mulx|rorx|sarx|shlx|shrx|lzcnt|movbe)", line):
+            found.add(function)
+    assert {f for f in found if "combine_avx" not in f} == set()
+    assert library != "libplait.so" or len(found) > 50
