@@ -93,7 +93,17 @@ Endpoint::Endpoint(Use use) : use_(use) {
   const Region::Place place = node.region().take(sizeof(transport::EndpointMemory));
   memory_ = new (place.memory) transport::EndpointMemory{};
   address_ = {node.region_id(), place.offset};
-  list_endpoint(*this);
+  number_ = list_endpoint(*this);
+}
+
+void Endpoint::become_active() noexcept {
+  active_ = true;
+  set_active(number_);
+}
+
+void Endpoint::become_inactive() noexcept {
+  active_ = false;
+  set_inactive(number_);
 }
 
 std::chrono::nanoseconds Endpoint::Waiter::longest() const noexcept {

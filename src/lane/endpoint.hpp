@@ -265,8 +265,15 @@ class Endpoint {
 
   [[gnu::always_inline]] void count_unfinished(int more) noexcept {
     // relaxed, and no read-modify-write: only the endpoint's user writes.
-    unfinished_.store(unfinished_.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+    const int now = unfinished_.load(std::memory_order_relaxed) + more;
+    unfinished_.store(now, std::memory_order_relaxed);
+    if (more > 0 && !active_) [[unlikely]]
+      become_active();
+    if (more < 0 && now == 0 && active_endpoints.load(std::memory_order_relaxed) > kFewEndpoints) [[unlikely]]
+      become_inactive();
   }
+  [[gnu::noinline]] void become_active() noexcept;
+  [[gnu::noinline]] void become_inactive() noexcept;
 
   void accept(Operation& receive, LaneIn& lane, std::uint32_t source, std::int32_t tag, const transport::Rts& offer) noexcept;
   static void copy_from_thread(Operation& receive, const transport::Rts& offer) noexcept;
@@ -342,6 +349,8 @@ class Endpoint {
   List<Task, &Task::in_endpoint_> tasks_;
   int disowned_ = 0;  ///< among the unfinished
   std::atomic<int> unfinished_{0};
+  bool active_ = false;                      ///< the progress engine looks at it
+  std::size_t number_ = 0;                   ///< in the list of all
   std::atomic<bool> polled_{false};          ///< a hint: a thread waits here and will look at what comes
   std::atomic<std::uint32_t> seen_uses_{0};  ///< of the guard, at the last look of somebody else
   std::atomic<Arrival*> inbox_{nullptr};     ///< a stack: the last first

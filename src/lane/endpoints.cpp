@@ -1,5 +1,7 @@
 #include "lane/endpoints.hpp"
 
+#include <array>
+#include <bit>
 #include <mutex>
 #include <new>
 #include <vector>
@@ -12,19 +14,29 @@
 namespace plait::lane {
 
 constinit std::atomic<std::size_t> endpoints_made{0};
+constinit std::atomic<std::size_t> active_endpoints{0};
 constinit std::atomic<std::size_t> lanes_made{0};
 
 namespace {
 
 /// Walked without a lock.
 constinit ChunkedArray<std::atomic<Endpoint*>, 64, 1024> list;
+/// A bit for each.
+constexpr std::size_t kBits = 64;
+constinit std::array<std::atomic<std::uint64_t>, list.kSize / kBits> active{};
 
+/// All active ones.
 template <class Visitor>
 bool any_endpoint(Visitor visitor) noexcept {
-  // acquire: the entries.
-  const std::size_t n = endpoints_made.load(std::memory_order_acquire);
+  // relaxed: who has made one that is active sets its bit later, and the answer may be old.
+  const std::size_t n = endpoints_made.load(std::memory_order_relaxed);
   bool any = false;
-  for (std::size_t i = 0; i < n; ++i) any |= visitor(*list[i].load(std::memory_order_relaxed));
+  for (std::size_t i = 0; i < n; i += kBits) {
+    // acquire: the endpoint in the list.
+    for (std::uint64_t left = active[i / kBits].load(std::memory_order_acquire); left; left &= left - 1) {
+      any |= visitor(*list[i + static_cast<std::size_t>(std::countr_zero(left))].load(std::memory_order_relaxed));
+    }
+  }
   return any;
 }
 
@@ -55,7 +67,19 @@ constinit std::atomic<Endpoint*> shared_one{nullptr};
 
 }  // namespace
 
-void list_endpoint(Endpoint& endpoint) {
+void set_active(std::size_t number) noexcept {
+  // release: the endpoint, whose user may have made it just now.
+  active[number / kBits].fetch_or(std::uint64_t{1} << (number % kBits), std::memory_order_release);
+  active_endpoints.fetch_add(1, std::memory_order_relaxed);
+}
+
+void set_inactive(std::size_t number) noexcept {
+  // relaxed: that it has nothing unfinished any more may be seen late.
+  active[number / kBits].fetch_and(~(std::uint64_t{1} << (number % kBits)), std::memory_order_relaxed);
+  active_endpoints.fetch_sub(1, std::memory_order_relaxed);
+}
+
+std::size_t list_endpoint(Endpoint& endpoint) {
   static std::mutex lock;
   static Messages messages;
   const std::lock_guard guard(lock);
@@ -69,6 +93,7 @@ void list_endpoint(Endpoint& endpoint) {
     progress::expect_threads();  // another thread than the one that blocks may use it, whatever level the program has asked for
     progress::add_source(messages);
   }
+  return at;
 }
 
 Endpoint& take_endpoint(Use use) {

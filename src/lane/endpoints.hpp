@@ -26,9 +26,15 @@ void give_endpoint(Endpoint& endpoint) noexcept;
 /// Whether it exists, for those that only progress it.
 [[nodiscard]] Endpoint* shared_endpoint_if_any() noexcept;
 
-/// When it is made. Endpoints stay. Throws std::bad_alloc.
-void list_endpoint(Endpoint& endpoint);
+/// When it is made; its number. Endpoints stay. Throws std::bad_alloc.
+[[nodiscard]] std::size_t list_endpoint(Endpoint& endpoint);
 extern std::atomic<std::size_t> endpoints_made;
+/// Those that the progress engine looks at: all where there are few. A program may have made thousands of communicators, and use one. By
+/// who has the endpoint's guard, so that one that stops being active and one that becomes so again are in order.
+void set_active(std::size_t number) noexcept;
+void set_inactive(std::size_t number) noexcept;
+extern std::atomic<std::size_t> active_endpoints;
+constexpr std::size_t kFewEndpoints = 64;
 /// Lanes of theirs inside the node. relaxed: a figure for people.
 extern std::atomic<std::size_t> lanes_made;
 [[nodiscard]] inline bool endpoints_exist() noexcept { return endpoints_made.load(std::memory_order_relaxed) > 0; }

@@ -373,6 +373,36 @@ TEST(Endpoint, IsMovedByOthersWhileItsThreadIsAway) {  // 1 thread that never en
   EXPECT_FALSE(progress::any_pending());
 }
 
+TEST(Endpoint, OfManyOnlyThoseInUseAreLookedAt) {  // 1 thread
+  const std::size_t before = active_endpoints;
+  Party a(0);
+  std::vector<std::unique_ptr<Party>> others;
+  others.reserve(3 * kFewEndpoints);
+  for (std::uint32_t i = 1; i <= 3 * kFewEndpoints; ++i) others.push_back(std::make_unique<Party>(i));
+  EXPECT_EQ(active_endpoints, before);
+  for (const int round : {0, 1}) {
+    std::vector<Operation*> receives;
+    receives.reserve(others.size());
+    std::vector<std::uint32_t> got(others.size());
+    for (std::size_t i = 0; i < others.size(); ++i) {
+      receives.push_back(&others[i]->receive(0, round, {reinterpret_cast<std::byte*>(&got[i]), sizeof got[i], 0, nullptr}));
+    }
+    EXPECT_GE(active_endpoints, others.size());
+    for (std::size_t i = 0; i < others.size(); ++i) {
+      const auto number = static_cast<std::uint32_t>(i);
+      Bytes out(sizeof number);
+      std::memcpy(out.data(), &number, sizeof number);
+      Operation& s = a.send(others[i]->card(), round, contiguous(out));
+      for (int tries = 0; tries < 100 && !(done(s) && done(*receives[i])); ++tries) progress::drive();
+      ASSERT_TRUE(done(s) && done(*receives[i])) << i;
+      EXPECT_EQ(got[i], number);
+      a.retire(s);
+      others[i]->retire(*receives[i]);
+    }
+    EXPECT_LE(active_endpoints, before + kFewEndpoints + 1);
+  }
+}
+
 TEST(Endpoint, VisitorsDoNotDisturbItsThread) {  // 3 threads
 #ifdef __SANITIZE_THREAD__
   constexpr std::uint32_t kMessages = 1000;  // so many take 5 s
