@@ -12,6 +12,7 @@
 #include "collective/combine.hpp"
 #include "collective/leaders.hpp"
 #include "mpi/error.hpp"
+#include "mpi/quirks.hpp"
 #include "threadcomm/topology.hpp"
 
 namespace plait::mpi::makers {
@@ -64,6 +65,16 @@ inline lane::Memory unless_in_place(const void* at, MPI_Count count, MPI_Datatyp
   return at == MPI_IN_PLACE ? lane::Memory{} : memory_of(at, count, type);
 }
 
+/// Of n elements each.
+inline void require_two_buffers(const void* s, const void* r, MPI_Count n) {
+  require(s != r || n == 0 || s == MPI_BOTTOM || s == MPI_IN_PLACE, MPI_ERR_BUFFER);
+}
+/// A rank's block and the place of its block among all, where one is sent and the other received.
+inline void require_two_buffers(const Rank& rank, const void* mine, MPI_Count n, MPI_Datatype type, const Blocks& all) {
+  if (!kOneBufferIsRefused || mine < all.at || type != all.type.handle || n != all.count_of(rank.rank)) return;
+  require_two_buffers(mine, collective::offset_by(all.at, all.displacement_of(rank.rank) * all.type.extent()), n);
+}
+
 // ---- moving
 
 struct MakeBarrier {
@@ -91,6 +102,7 @@ inline MakeBcast Bcast(Rank& rank, void* buf, MPI_Count n, MPI_Datatype t, int r
 inline auto gather(Rank& rank, const void* s, MPI_Count sn, MPI_Datatype st, const Blocks& all, int root) {
   const bool in_place = s == MPI_IN_PLACE;
   require(!in_place || rank.rank == root, MPI_ERR_BUFFER);
+  if (rank.rank == root) require_two_buffers(rank, s, sn, st, all);
   return
       [mine = unless_in_place(s, sn, st), all, root, in_place](Collective& c) { return collective::gather(c, mine, all, root, in_place); };
 }
@@ -107,6 +119,7 @@ auto Gatherv(Rank& rank, const void* s, MPI_Count sn, MPI_Datatype st, void* r, 
 inline auto scatter(Rank& rank, const Blocks& all, void* r, MPI_Count rn, MPI_Datatype rt, int root) {
   const bool in_place = r == MPI_IN_PLACE;
   require(!in_place || rank.rank == root, MPI_ERR_BUFFER);
+  if (rank.rank == root) require_two_buffers(rank, r, rn, rt, all);
   return
       [all, mine = unless_in_place(r, rn, rt), root, in_place](Collective& c) { return collective::scatter(c, all, mine, root, in_place); };
 }
@@ -127,15 +140,16 @@ struct MakeAllgather {
   collective::Steps operator()(Collective& c) const { return collective::allgather(c, mine, all, in_place); }
   bool by_team(Rank& rank, p2p::Call call) const { return collective::allgather_by_team(rank, mine, all, in_place, call); }
 };
-inline MakeAllgather allgather(const void* s, MPI_Count sn, MPI_Datatype st, Blocks all) {
+inline MakeAllgather allgather(const Rank& rank, const void* s, MPI_Count sn, MPI_Datatype st, Blocks all) {
+  require_two_buffers(rank, s, sn, st, all);
   return {unless_in_place(s, sn, st), std::move(all), s == MPI_IN_PLACE};
 }
-inline auto Allgather(Rank&, const void* s, MPI_Count sn, MPI_Datatype st, void* r, MPI_Count rn, MPI_Datatype rt) {
-  return allgather(s, sn, st, blocks(r, rn, rt));
+inline auto Allgather(Rank& rank, const void* s, MPI_Count sn, MPI_Datatype st, void* r, MPI_Count rn, MPI_Datatype rt) {
+  return allgather(rank, s, sn, st, blocks(r, rn, rt));
 }
 template <class C, class D>
 auto Allgatherv(Rank& rank, const void* s, MPI_Count sn, MPI_Datatype st, void* r, const C* rns, const D* ds, MPI_Datatype rt) {
-  return allgather(s, sn, st, blocks(rank.size, r, rns, ds, rt));
+  return allgather(rank, s, sn, st, blocks(rank.size, r, rns, ds, rt));
 }
 
 struct MakeAlltoall {
@@ -144,32 +158,38 @@ struct MakeAlltoall {
   collective::Steps operator()(Collective& c) const { return collective::alltoall(c, from, to, in_place); }
   bool by_team(Rank& rank, p2p::Call call) const { return collective::alltoall_by_team(rank, from, to, in_place, call); }
 };
-inline MakeAlltoall alltoall(Blocks from, Blocks to, bool in_place) { return {std::move(from), std::move(to), in_place}; }
-inline auto Alltoall(Rank&, const void* s, MPI_Count sn, MPI_Datatype st, void* r, MPI_Count rn, MPI_Datatype rt) {
+inline MakeAlltoall alltoall(const Rank& rank, Blocks from, Blocks to, bool in_place) {
+  if (kOneBufferIsRefused && from.at == to.at) {
+    for (int i = 0; i < rank.size; ++i) require_two_buffers(from.at, to.at, from.count_of(i));
+  }
+  return {std::move(from), std::move(to), in_place};
+}
+inline auto Alltoall(Rank& rank, const void* s, MPI_Count sn, MPI_Datatype st, void* r, MPI_Count rn, MPI_Datatype rt) {
   const bool in_place = s == MPI_IN_PLACE;
-  return alltoall(in_place ? Blocks{} : blocks(s, sn, st), blocks(r, rn, rt), in_place);
+  return alltoall(rank, in_place ? Blocks{} : blocks(s, sn, st), blocks(r, rn, rt), in_place);
 }
 template <class C, class D>
 auto Alltoallv(Rank& rank, const void* s, const C* sns, const D* sds, MPI_Datatype st, void* r, const C* rns, const D* rds,
                MPI_Datatype rt) {
   const bool in_place = s == MPI_IN_PLACE;
-  return alltoall(in_place ? Blocks{} : blocks(rank.size, s, sns, sds, st), blocks(rank.size, r, rns, rds, rt), in_place);
+  return alltoall(rank, in_place ? Blocks{} : blocks(rank.size, s, sns, sds, st), blocks(rank.size, r, rns, rds, rt), in_place);
 }
 template <class C, class D>
 auto Alltoallw(Rank& rank, const void* s, const C* sns, const D* sds, const MPI_Datatype* sts, void* r, const C* rns, const D* rds,
                const MPI_Datatype* rts) {
   const bool in_place = s == MPI_IN_PLACE;
-  return alltoall(in_place ? Blocks{} : blocks(rank.size, s, sns, sds, sts), blocks(rank.size, r, rns, rds, rts), in_place);
+  return alltoall(rank, in_place ? Blocks{} : blocks(rank.size, s, sns, sds, sts), blocks(rank.size, r, rns, rds, rts), in_place);
 }
 
 // ---- combining
 
-inline Reduction reduction(const void* s, void* r, MPI_Count n, MPI_Datatype t, MPI_Op op) {
+inline Reduction reduction(const void* s, void* r, MPI_Count n, MPI_Datatype t, MPI_Op op, bool two_buffers = kOneBufferIsRefused) {
   require(op != MPI_OP_NULL, MPI_ERR_OP);
   require(n >= 0, MPI_ERR_COUNT);
   const p2p::Type type(t);
   const collective::Combination combination(type, op);
   if (combination.uses_mpi()) collective::require_fit(t, op);
+  if (two_buffers) require_two_buffers(s, r, n);
   return {s == MPI_IN_PLACE ? r : s, r, n, type, combination};
 }
 struct MakeReduce {
@@ -182,7 +202,7 @@ struct MakeReduce {
 inline MakeReduce Reduce(Rank& rank, const void* s, void* r, MPI_Count n, MPI_Datatype t, MPI_Op op, int root) {
   check_root(rank, root);
   require(s != MPI_IN_PLACE || rank.rank == root, MPI_ERR_BUFFER);
-  return {reduction(s, r, n, t, op), root};
+  return {reduction(s, r, n, t, op, rank.rank == root), root};
 }
 struct MakeAllreduce {
   Reduction all;
@@ -191,7 +211,7 @@ struct MakeAllreduce {
   std::optional<int> by_leaders(Rank& rank, p2p::Call call) const { return collective::allreduce_by_leaders(rank, all, call); }
 };
 inline MakeAllreduce Allreduce(Rank&, const void* s, void* r, MPI_Count n, MPI_Datatype t, MPI_Op op) {
-  return {reduction(s, r, n, t, op)};
+  return {reduction(s, r, n, t, op, true)};
 }
 template <class C>
 auto Reduce_scatter(Rank& rank, const void* s, void* r, const C* ns, MPI_Datatype t, MPI_Op op) {

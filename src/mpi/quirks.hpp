@@ -35,6 +35,14 @@ using ListedPartitions = decltype(listed_in(&MPI_Pready_list))::type;
 #define PLAIT_MPI_HAS_CALLS_OF_4 0
 #endif
 
+/// Which collective calls refuse one buffer for what is sent and what is received, which the standard forbids? MPICH and Intel MPI: all.
+/// Open MPI 5.0.11: these two; programs may rely on the rest.
+#ifdef OMPI_MAJOR_VERSION
+constexpr bool kOneBufferIsRefused = false;
+#else
+constexpr bool kOneBufferIsRefused = true;
+#endif
+
 /// May partitioned messages be the MPI's own? Those of Open MPI 5.0.11 crash with sessions alone: they want MPI_COMM_WORLD.
 inline bool has_own_partitioned() noexcept {
 #ifdef OMPI_MAJOR_VERSION

@@ -1,6 +1,6 @@
-/* lenient types|requests: calls that the standard does not ask an MPI to take and that unchanged programs rely on, a line for each. types:
- * null datatypes where nothing moves; reductions are left out, in which MPICH 5.0.2 ends the program. requests: statuses where there is
- * nothing to tell of, and nonblocking collective calls that are freed. 2 processes. */
+/* lenient types|buffers|requests: calls that the standard does not ask an MPI to take, or to refuse, a line for each. types: null datatypes
+ * where nothing moves; reductions are left out, in which MPICH 5.0.2 ends the program. buffers: one for what is sent and received.
+ * requests: statuses where there is nothing to tell of, and nonblocking collective calls that are freed. 2 processes. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -72,6 +72,46 @@ static void null_types(MPI_Comm comm) {
   SAID(MPI_Bcast(&rank, 1, NONE, 0, comm));
 }
 
+/* On a communicator of its own: one rank may refuse what the other has begun. */
+#define APART(call)                                   \
+  do {                                                \
+    MPI_Comm comm;                                    \
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);              \
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN); \
+    say(#call, call);                                 \
+    MPI_Comm_free(&comm);                             \
+  } while (0)
+
+/* Where the root refuses the other would wait for it. */
+#ifdef OMPI_MAJOR_VERSION
+#define ALONE
+#else
+#define ALONE rank ? MPI_SUCCESS:
+#endif
+
+static void one_buffer(void) {
+  static const int one[2] = {1, 1}, at[2] = {0, 1};
+  static int x[8];
+  const MPI_Datatype types[2] = {MPI_INT, MPI_INT};
+  int* const mine = x + rank;
+  APART(MPI_Allreduce(x, x, 2, MPI_INT, MPI_SUM, comm));
+  APART(MPI_Allreduce(x, x, 0, MPI_INT, MPI_SUM, comm));
+  APART(rank ? MPI_SUCCESS : MPI_Reduce(x, x, 2, MPI_INT, MPI_SUM, 0, comm));
+  APART(MPI_Scan(x, x, 2, MPI_INT, MPI_SUM, comm));
+  APART(MPI_Exscan(x, x, 2, MPI_INT, MPI_SUM, comm));
+  APART(MPI_Reduce_scatter(x, x, one, MPI_INT, MPI_SUM, comm));
+  APART(MPI_Reduce_scatter_block(x, x, 1, MPI_INT, MPI_SUM, comm));
+  APART(MPI_Alltoall(x, 1, MPI_INT, x, 1, MPI_INT, comm));
+  APART(MPI_Alltoallv(x, one, at, MPI_INT, x, one, at, MPI_INT, comm));
+  APART(MPI_Alltoallw(x, one, at, types, x, one, at, types, comm));
+  APART(MPI_Allgather(mine, 1, MPI_INT, x, 1, MPI_INT, comm));
+  APART(MPI_Allgatherv(mine, 1, MPI_INT, x, one, at, MPI_INT, comm));
+  APART(ALONE MPI_Gather(x, 1, MPI_INT, x, 1, MPI_INT, 0, comm));
+  APART(ALONE MPI_Gatherv(x, 1, MPI_INT, x, one, at, MPI_INT, 0, comm));
+  APART(ALONE MPI_Scatter(x, 1, MPI_INT, x, 1, MPI_INT, 0, comm));
+  APART(ALONE MPI_Scatterv(x, one, at, MPI_INT, x, 1, MPI_INT, 0, comm));
+}
+
 /* With a request of the communicator's among them that was not started. */
 static void empty_statuses(MPI_Comm comm) {
   MPI_Status s[2];
@@ -122,6 +162,8 @@ int main(int argc, char** argv) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   if (argc > 1 && !strcmp(argv[1], "types")) {
     null_types(comm);
+  } else if (argc > 1 && !strcmp(argv[1], "buffers")) {
+    one_buffer();
   } else {
     empty_statuses(comm);
     freed(comm);
