@@ -118,6 +118,7 @@ class Far final : public progress::Source {
   std::array<std::vector<std::uint16_t>, kSegments> registered;  ///< with which far ranks
 
   [[nodiscard]] bool pending() const noexcept override {
+    const InUse used;  // of the job, which another thread may end
     Job* const job = current();
     if (!job) return false;
     for (const Queue& q : job->queues) {
@@ -163,7 +164,7 @@ bool put(std::uint16_t rank, std::uint32_t order, const Command& command, const 
     return false;
   }
   std::memcpy(at, &command, sizeof command);
-  if (command.bytes > 0) std::memcpy(at + sizeof command, data, command.bytes);
+  if (data) std::memcpy(at + sizeof command, data, command.bytes);
   if (load.bytes > 0) {
     net().end_with_load(rank, record, load.from, load.transfer | kOneSidedOperation);
   } else {
@@ -662,9 +663,9 @@ std::optional<Request> ask(Job& job, Command question, Peer& peer, const AtomicC
 }  // namespace
 
 bool Far::try_progress() noexcept {
-  Job* const job = current();
   if (inside || !in_use.load(std::memory_order_acquire)) return false;
   const InUse used;
+  Job* const job = current();
   const bool moved = job && send_boxes_of(*job);
   return net().try_progress() || moved;
 }

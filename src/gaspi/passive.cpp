@@ -5,35 +5,33 @@
 #include <utility>
 
 #include "gaspi/job.hpp"
-#include "gaspi/segments.hpp"
 #include "lane/node.hpp"
 
 namespace plait::gaspi {
 
 /// This process's message to that rank is on its way. False where another one is.
-bool Passive::begin(Peer& peer, std::uint32_t segment, std::uint64_t offset, std::uint64_t bytes) {
+bool Passive::begin(Peer& peer, const Piece& message) {
   const std::lock_guard guard(lock_);
   if (const auto known = sending_.find(peer.rank); known != sending_.end()) {
     Sending& other = known->second;
-    const bool same = other.segment == segment && other.offset == offset && other.bytes == bytes;
+    const bool same = other.segment == message.segment && other.offset == message.offset && other.bytes == message.bytes;
     if (same) return std::exchange(other.left, false);
     // One that was given up has nobody who looks whether it has been received.
     if (!other.left || !ended(peer)) return false;
   }
   Sending& sending = sending_[peer.rank];
-  sending = {segment, offset, bytes};
-  const std::byte* const from = own(job_, segment)->data + offset;
+  sending = {message.segment, message.offset, message.bytes};
   if (!peer.control) {
-    far::send_passive(job_, peer, {from, bytes});
+    far::send_passive(job_, peer, {message.data(), message.bytes});
     return true;
   }
   if (copies_.empty()) copies_.push_back(lane::Node::get().region().take(kPassive));
   sending.copy = copies_.back();
   copies_.pop_back();
-  std::memcpy(sending.copy.memory, from, bytes);
+  std::memcpy(sending.copy.memory, message.data(), message.bytes);
   PassiveSlot& slot = peer.control->passive(static_cast<std::size_t>(job_.local), job_.locals);
   slot.offset = sending.copy.offset;
-  slot.bytes = bytes;
+  slot.bytes = message.bytes;
   slot.rank = job_.rank;
   // release: the message.
   slot.state.store(PassiveSlot::kOffered, std::memory_order_release);
@@ -62,18 +60,18 @@ bool Passive::ended(Peer& peer) {
   return true;
 }
 
-gaspi_return_t Passive::send(std::uint32_t segment, std::uint64_t offset, std::uint16_t rank, std::uint64_t bytes,
-                             gaspi_timeout_t timeout) {
+gaspi_return_t Passive::send(const Piece& message, std::uint16_t rank, gaspi_timeout_t timeout) {
   const Deadline deadline(timeout);
   Peer& peer = job_.peers[rank];
   bool begun = false;
   const bool sent = wait_for(job_, deadline, progress::kForMessage, job_.control->bell, [&] {
     if (peer.dead.load(std::memory_order_relaxed)) return true;
-    if (!begun) begun = begin(peer, segment, offset, bytes);
+    if (!begun && !message.view.is_there()) return true;
+    if (!begun) begun = begin(peer, message);
     return begun && is_over(peer);
   });
   if (peer.dead.load(std::memory_order_relaxed)) return GASPI_ERROR;
-  if (sent) return GASPI_SUCCESS;
+  if (sent) return begun ? GASPI_SUCCESS : GASPI_ERR_INV_SEG;
   if (begun) {
     const std::lock_guard guard(lock_);
     sending_[rank].left = true;
@@ -114,12 +112,13 @@ bool Passive::take(std::byte* to, std::uint64_t room, gaspi_rank_t& from, gaspi_
   return true;
 }
 
-gaspi_return_t Passive::receive(std::uint32_t segment, std::uint64_t offset, gaspi_rank_t& from, std::uint64_t bytes,
-                                gaspi_timeout_t timeout) {
+gaspi_return_t Passive::receive(const Piece& room, gaspi_rank_t& from, gaspi_timeout_t timeout) {
   const Deadline deadline(timeout);
-  std::byte* const to = own(job_, segment)->data + offset;
   gaspi_return_t result = GASPI_TIMEOUT;
-  wait_for(job_, deadline, progress::kForMessage, job_.control->bell, [&] { return take(to, bytes, from, result); });
+  wait_for(job_, deadline, progress::kForMessage, job_.control->bell, [&] {
+    if (!room.view.is_there()) result = GASPI_ERR_INV_SEG;
+    return result != GASPI_TIMEOUT || take(room.data(), room.bytes, from, result);
+  });
   if (result == GASPI_SUCCESS) static_cast<void>(far::drive());  // the answer
   return result;
 }

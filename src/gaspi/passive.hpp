@@ -12,20 +12,24 @@
 
 #include "base/shared_memory.hpp"
 #include "gaspi/deadline.hpp"
+#include "gaspi/segments.hpp"
 
 namespace plait::gaspi {
 
-struct Job;
-struct Peer;
+/// Of one of this process's segments, which is pinned. A call ends where it is deleted meanwhile.
+struct Piece {
+  const View& view;
+  std::uint32_t segment;
+  std::uint64_t offset, bytes;
+  [[nodiscard]] std::byte* data() const noexcept { return view.data + offset; }
+};
 
 class Passive {
  public:
   explicit Passive(Job& job) : job_(job) {}
 
-  [[nodiscard]] gaspi_return_t send(std::uint32_t segment, std::uint64_t offset, std::uint16_t rank, std::uint64_t bytes,
-                                    gaspi_timeout_t timeout);
-  [[nodiscard]] gaspi_return_t receive(std::uint32_t segment, std::uint64_t offset, gaspi_rank_t& from, std::uint64_t bytes,
-                                       gaspi_timeout_t timeout);
+  [[nodiscard]] gaspi_return_t send(const Piece& message, std::uint16_t rank, gaspi_timeout_t timeout);
+  [[nodiscard]] gaspi_return_t receive(const Piece& room, gaspi_rank_t& from, gaspi_timeout_t timeout);
 
   // By whoever drives the network: a piece of a far rank's message, and that one of ours has been received.
   void arrive(std::uint16_t from, std::uint64_t all, std::uint64_t at, std::span<const std::byte> data);
@@ -46,7 +50,7 @@ class Passive {
     std::uint64_t come = 0;
   };
 
-  [[nodiscard]] bool begin(Peer& peer, std::uint32_t segment, std::uint64_t offset, std::uint64_t bytes);
+  [[nodiscard]] bool begin(Peer& peer, const Piece& message);
   [[nodiscard]] bool is_over(Peer& peer);
   [[nodiscard]] bool ended(Peer& peer);
   [[nodiscard]] bool take(std::byte* to, std::uint64_t room, gaspi_rank_t& from, gaspi_return_t& result);

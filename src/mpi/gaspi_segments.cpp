@@ -1,5 +1,6 @@
 // The exported functions of GASPI on segments: memory, one-sided calls and notifications, queues, passive messages, atomics.
 #include <bit>
+#include <optional>
 
 #include "gaspi/one_sided.hpp"
 #include "gaspi/passive.hpp"
@@ -12,7 +13,9 @@ using plait::gaspi::InUse;
 using plait::gaspi::Job;
 using plait::gaspi::kQueues;
 using plait::gaspi::Notice;
+using plait::gaspi::Piece;
 using plait::gaspi::Pieces;
+using plait::gaspi::Pinned;
 using plait::gaspi::Queue;
 using plait::gaspi::Target;
 using plait::gaspi::View;
@@ -41,11 +44,18 @@ gaspi_return_t check_list(const Pieces& p) noexcept {
   return p.local && p.local_offset && p.remote && p.remote_offset && p.bytes ? GASPI_SUCCESS : GASPI_ERR_NULLPTR;
 }
 
-gaspi_return_t check_passive(Job& job, gaspi_segment_id_t segment, gaspi_offset_t offset, gaspi_size_t size) noexcept {
-  const View* const view = find_own(job, segment);
+/// Calls it with that piece. It may wait for long: what is pinned is all that it has.
+template <class Call>
+gaspi_return_t with_piece(Job& job, gaspi_segment_id_t segment, gaspi_offset_t offset, gaspi_size_t size, Call call) noexcept {
+  std::optional<InUse> in_use(std::in_place);
+  View* const view = find_own(job, segment);
   if (!view) return GASPI_ERR_INV_SEG;
   if (size == 0 || size > config().passive_transfer_size_max) return GASPI_ERR_INV_SIZE;
-  return view->has(offset, size) ? GASPI_SUCCESS : GASPI_ERR_INV_LOC_OFF;
+  if (!view->has(offset, size)) return GASPI_ERR_INV_LOC_OFF;
+  const Pinned pinned_job(job);
+  const Pinned pinned_view(*view);
+  in_use.reset();
+  return call(Piece{*view, segment, offset, size});
 }
 
 }  // namespace
@@ -303,18 +313,14 @@ extern "C" gaspi_return_t pgaspi_passive_send(gaspi_segment_id_t segment, gaspi_
                                               gaspi_timeout_t timeout) {
   return in_job([&](Job& job) {
     if (rank >= job.size) return GASPI_ERR_INV_RANK;
-    const InUse in_use;
-    const gaspi_return_t e = check_passive(job, segment, offset, size);
-    return e == GASPI_SUCCESS ? job.passive->send(segment, offset, rank, size, timeout) : e;
+    return with_piece(job, segment, offset, size, [&](const auto& piece) { return job.passive->send(piece, rank, timeout); });
   });
 }
 extern "C" gaspi_return_t pgaspi_passive_receive(gaspi_segment_id_t segment, gaspi_offset_t offset, gaspi_rank_t* from, gaspi_size_t size,
                                                  gaspi_timeout_t timeout) {
   return in_job([&](Job& job) {
     if (!from) return GASPI_ERR_NULLPTR;
-    const InUse in_use;
-    const gaspi_return_t e = check_passive(job, segment, offset, size);
-    return e == GASPI_SUCCESS ? job.passive->receive(segment, offset, *from, size, timeout) : e;
+    return with_piece(job, segment, offset, size, [&](const auto& piece) { return job.passive->receive(piece, *from, timeout); });
   });
 }
 extern "C" gaspi_return_t pgaspi_passive_transfer_size_min(gaspi_size_t* min) {

@@ -1,7 +1,9 @@
-/* Threads of one process: one waits for a notification until the end while segments come and go, and several wait on one queue. 2 x 4. */
+/* Threads of one process: one waits for a notification and one for a passive message until the end while segments come and go, and several
+ * wait on one queue. 2 x 4. */
 #include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 #include "check.h"
 
@@ -19,6 +21,21 @@ static int open_files(void) {
 static void* wait_for_long(void* unused) {
   (void)unused;
   expect(0, 60000, 7);
+  return NULL;
+}
+
+static void* receive_at_the_end(void* unused) {
+  (void)unused;
+  gaspi_rank_t from = 9999;
+  OK(gaspi_passive_receive(0, 2048, &from, 8, GASPI_BLOCK));
+  CHECK(from == (rank + size - 1) % size);
+  return NULL;
+}
+
+static void* receive_into_deleted(void* unused) {
+  (void)unused;
+  gaspi_rank_t from = 9999;
+  IS(gaspi_passive_receive(1, 0, &from, 8, GASPI_BLOCK), GASPI_ERR_INV_SEG);
   return NULL;
 }
 
@@ -53,10 +70,17 @@ static void* post_and_wait(void* number) {
 
 int main(void) {
   begin();
-  pthread_t waiter, threads[kThreads];
+  pthread_t waiter, receiver, threads[kThreads];
   gaspi_number_t n = 1;
   OK(gaspi_segment_create(0, 4096, GASPI_GROUP_ALL, GASPI_BLOCK, GASPI_MEM_INITIALIZED));
+  OK(gaspi_segment_create(1, 4096, GASPI_GROUP_ALL, GASPI_BLOCK, GASPI_MEM_INITIALIZED));
+  pthread_create(&receiver, NULL, receive_into_deleted, NULL);
+  usleep(2000);
+  barrier();
+  OK(gaspi_segment_delete(1));
+  pthread_join(receiver, NULL);
   pthread_create(&waiter, NULL, wait_for_long, NULL);
+  pthread_create(&receiver, NULL, receive_at_the_end, NULL);
   segments_come_and_go();
   for (long i = 0; i < kThreads; ++i) pthread_create(&threads[i], NULL, post_and_wait, (void*)i);
   for (int i = 0; i < kThreads; ++i) pthread_join(threads[i], NULL);
@@ -64,6 +88,8 @@ int main(void) {
   CHECK(n == 0 && largest <= kThreads);
   OK(gaspi_notify(0, rank, 60000, 7, 0, GASPI_BLOCK));
   pthread_join(waiter, NULL);
+  OK(gaspi_passive_send(0, 0, (gaspi_rank_t)((rank + 1) % size), 8, GASPI_BLOCK));
+  pthread_join(receiver, NULL);
   end("threads wait beside each other");
   return 0;
 }
