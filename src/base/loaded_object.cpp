@@ -80,6 +80,8 @@ void LoadedObject::read(const ElfW(Dyn) * dynamic) noexcept {
         break;
       case DT_GNU_HASH:
         gnu_hash_ = at<std::uint32_t>(where(*d));
+        buckets_ = gnu_hash_ + kHead + gnu_hash_[kFilters] * (kWord / 32);
+        chains_ = buckets_ + gnu_hash_[kBuckets];
         break;
       case DT_HASH:
         hash_ = at<std::uint32_t>(where(*d));
@@ -112,12 +114,10 @@ void LoadedObject::count_symbols() noexcept {
     count_ = hash_ ? hash_[1] : 0;
     return;
   }
-  const std::uint32_t* const buckets = gnu_hash_ + kHead + gnu_hash_[kFilters] * (kWord / 32);
-  const std::uint32_t* const chains = buckets + gnu_hash_[kBuckets];
+  std::uint32_t last = *std::max_element(buckets_, chains_);
   const std::uint32_t first = gnu_hash_[kFirst];
-  std::uint32_t last = *std::max_element(buckets, chains);
   if (last < first) return;
-  while (!(chains[last - first] & 1)) ++last;
+  while (!(chains_[last - first] & 1)) ++last;
   count_ = last + 1;
 }
 
@@ -156,13 +156,11 @@ void* LoadedObject::find(std::string_view name) const noexcept {
   const auto* const filters = reinterpret_cast<const ElfW(Addr)*>(gnu_hash_ + kHead);
   const ElfW(Addr) filter = filters[hash / kWord % gnu_hash_[kFilters]];
   if (!(filter >> hash % kWord & filter >> (hash >> gnu_hash_[kShift]) % kWord & 1)) return nullptr;
-  const std::uint32_t* const buckets = gnu_hash_ + kHead + gnu_hash_[kFilters] * (kWord / 32);
-  const std::uint32_t* const chains = buckets + gnu_hash_[kBuckets];
   const std::uint32_t first = gnu_hash_[kFirst];
-  for (std::uint32_t i = buckets[hash % gnu_hash_[kBuckets]]; i >= first; ++i) {
+  for (std::uint32_t i = buckets_[hash % gnu_hash_[kBuckets]]; i >= first; ++i) {
     // The lowest bit of a word marks the end of its chain.
-    if ((chains[i - first] ^ hash) < 2 && is(symbols_[i])) return address(symbols_[i]);
-    if (chains[i - first] & 1) break;
+    if ((chains_[i - first] ^ hash) < 2 && is(symbols_[i])) return address(symbols_[i]);
+    if (chains_[i - first] & 1) break;
   }
   return nullptr;
 }

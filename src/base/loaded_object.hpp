@@ -107,6 +107,8 @@ class LoadedObject {
   const Symbol* symbols_ = nullptr;
   const char* names_ = nullptr;
   const std::uint32_t* gnu_hash_ = nullptr;
+  const std::uint32_t* buckets_ = nullptr;  ///< its
+  const std::uint32_t* chains_ = nullptr;
   const std::uint32_t* hash_ = nullptr;
   std::uint32_t count_ = 0;  ///< symbols
   Table uses_[2];

@@ -44,22 +44,23 @@ class InUse {
   bool outermost_ = false;
 };
 
-/// In what a thread may wait in for long: it pins that and leaves its InUse, so that whatever else is given up meanwhile can go.
+/// Member of an object that a thread may use for longer than an InUse should last, as that keeps all objects that are given up meanwhile. A
+/// thread that waits pins the one object that it waits for and leaves its InUse.
 class Pins {
  public:
-  /// Inside an InUse in which the object was found.
+  /// The caller has found the object inside an InUse, and still is inside.
   void pin() noexcept { count_.fetch_add(2, std::memory_order_relaxed); }
-  /// True: it was given up, and nobody else has it; the caller deletes it.
-  // acq_rel, here and below: whoever deletes it does so after all accesses.
+  /// True where the object has been given up and this was the last pin: the caller deletes it.
+  // acq_rel, here and below: the deletion comes after all accesses.
   [[nodiscard]] bool unpin() noexcept { return count_.fetch_sub(2, std::memory_order_acq_rel) == 3; }
-  /// It is not found any more, and nobody is inside; once. True: the caller deletes it.
+  /// Called once, when no thread finds the object any more and none is inside. True where nobody pins it: the caller deletes it.
   [[nodiscard]] bool give_up() noexcept { return count_.fetch_add(1, std::memory_order_acq_rel) == 0; }
 
  private:
-  std::atomic<std::uint32_t> count_{0};  ///< twice those that have it, and one more when it is given up
+  std::atomic<std::uint32_t> count_{0};  ///< two for each pin, one where it has been given up
 };
 
-/// One thread's pin.
+/// Pins an object as long as it lives.
 template <class T>
 class Pinned {
  public:

@@ -2,12 +2,12 @@
 #include "plait/GASPI_Threads.h"
 
 #include <pthread.h>
-#include <sched.h>
 
 #include <condition_variable>
 #include <mutex>
 
 #include "mpi/gaspi.hpp"
+#include "progress/cores.hpp"
 
 namespace plait::mpi {
 namespace {
@@ -84,12 +84,6 @@ Pool& pool() {
   return only;
 }
 
-int cores() noexcept {
-  cpu_set_t mine;
-  CPU_ZERO(&mine);
-  return sched_getaffinity(0, sizeof mine, &mine) == 0 ? CPU_COUNT(&mine) : 1;
-}
-
 }  // namespace
 }  // namespace plait::mpi
 
@@ -103,7 +97,7 @@ extern "C" gaspi_return_t pgaspi_threads_init_user(unsigned total) {
 extern "C" gaspi_return_t pgaspi_threads_init(gaspi_int* num) {
   return gaspi_guarded([&] {
     if (!num) return GASPI_ERR_NULLPTR;
-    const int all = cores();
+    const int all = plait::progress::cores();
     const gaspi_return_t begun = pool().begin(static_cast<unsigned>(all));
     return begun == GASPI_SUCCESS ? gaspi_give(num, all) : begun;
   });
@@ -137,7 +131,7 @@ extern "C" gaspi_return_t pgaspi_threads_get_tid(gaspi_int* tid) {
 extern "C" gaspi_return_t pgaspi_threads_get_total(gaspi_int* num) {
   return gaspi_guarded([&] { return gaspi_give(num, pool().total()); });
 }
-extern "C" gaspi_return_t pgaspi_threads_get_num_cores(gaspi_int* num) { return gaspi_give(num, cores()); }
+extern "C" gaspi_return_t pgaspi_threads_get_num_cores(gaspi_int* num) { return gaspi_give(num, plait::progress::cores()); }
 extern "C" void pgaspi_threads_sync() {
   static_cast<void>(gaspi_guarded([] { return pool().meet([] { return GASPI_SUCCESS; }); }));
 }

@@ -1,8 +1,6 @@
 // MPI_Init, MPI_Init_thread and what MPI_Finalize does for plait: the thread level that plait needs, and what it has open.
 #include "mpi/init.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -75,17 +73,12 @@ void check_agreement(std::string_view carried) noexcept {
   PMPI_Barrier(MPI_COMM_WORLD);  // rank 0 ends it
 }
 
-/// Cores that this process may use.
-int cores() noexcept {
-  cpu_set_t mine;
-  return sched_getaffinity(0, sizeof mine, &mine) == 0 ? CPU_COUNT(&mine) : 1;
-}
-
 /// How many communicators messages between nodes are spread over: as many as PLAIT_CHANNELS says, or as MPICH says that it
 /// drives in parallel (communicators get its channels in turn), if there are cores for that. Collective.
 int channels() noexcept {
   constexpr int kMost = 64;
-  int n = settings::number(Id::channels).value_or(std::clamp(settings::number(Id::mpich_vcis).value_or(1), 1, std::min(cores(), kMost)));
+  int n = settings::number(Id::channels)
+              .value_or(std::clamp(settings::number(Id::mpich_vcis).value_or(1), 1, std::min(progress::cores(), kMost)));
   return PMPI_Allreduce(MPI_IN_PLACE, &n, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS ? n : 1;
 }
 

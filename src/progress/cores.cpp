@@ -16,12 +16,10 @@ constinit std::atomic<int> threads{0};
 constinit std::atomic<bool> by_threads{false};
 constinit std::atomic<bool> by_endpoints{false};
 
+int all_cores() noexcept { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+
 /// Processes may be bound to cores of their own, or share all.
-int cores_of(int n) noexcept {
-  cpu_set_t set;
-  const int all = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? std::min(all, n * CPU_COUNT(&set)) : all;
-}
+int cores_of(int n) noexcept { return std::min(all_cores(), n * cores()); }
 
 void decide() noexcept {
   const bool more = by_threads.load(std::memory_order_relaxed) || by_endpoints.load(std::memory_order_relaxed);
@@ -29,6 +27,11 @@ void decide() noexcept {
 }
 
 }  // namespace
+
+int cores() noexcept {
+  cpu_set_t mine;
+  return sched_getaffinity(0, sizeof mine, &mine) == 0 ? CPU_COUNT(&mine) : all_cores();
+}
 
 void set_processes_here(int n) noexcept { processes.store(std::max(n, 1), std::memory_order_relaxed); }
 

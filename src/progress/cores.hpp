@@ -6,6 +6,9 @@
 
 namespace plait::progress {
 
+/// That this thread may use.
+[[nodiscard]] int cores() noexcept;
+
 /// How many processes of the job run on this node, as far as is known: 1 if it is not.
 void set_processes_here(int processes) noexcept;
 /// This thread takes part in what its process does with others; said as often as it likes. The other processes are taken to be
