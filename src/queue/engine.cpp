@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/no_signals.hpp"
@@ -52,27 +54,69 @@ class Engine {
 
   void start() {
     const std::lock_guard guard(lock_);
-    if (thread_.joinable()) return;
+    if (thread_.joinable() || is_ending()) return;
     event_count_begin();
-    ending_.store(false, std::memory_order_relaxed);
     const NoSignals blocked;  // as the thread inherits it
     thread_ = std::thread([this] { run(); });
   }
 
   void stop() noexcept {
-    if (!thread_.joinable()) return;
     ending_.store(true, std::memory_order_release);
     wake();
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
+    {
+      const std::lock_guard guard(lock_);
+      ended_ = true;
+    }
+    // What is left can move no more: the MPI ends.
+    take_incoming();
+    for (Watched& w : std::exchange(active_, {})) end(w);
+    {
+      const std::lock_guard guard(looking_);
+      for (Polled* const p : polled_) p->stop();
+    }
+    if (const int left = left_.exchange(0, std::memory_order_relaxed); left > 0) {
+      std::fprintf(stderr,
+                   "plait: MPI_Finalize: %d operation%s on queues that had not ended, the first of %s, %s given up: synchronize each queue "
+                   "before MPI_Finalize\n",
+                   left, left == 1 ? "" : "s", first_left_.load(std::memory_order_relaxed), left == 1 ? "is" : "are");
+    }
+  }
+  [[nodiscard]] bool is_ending() const noexcept { return ending_.load(std::memory_order_acquire); }
+
+  void note_left(const char* call) noexcept {
+    const char* none = nullptr;
+    first_left_.compare_exchange_strong(none, call, std::memory_order_relaxed);
+    left_.fetch_add(1, std::memory_order_relaxed);
+  }
+  bool leave(Step& step) noexcept {
+    if (!step.give_up(MPI_ERR_OTHER)) return false;
+    note_left(step.call());
+    return true;
+  }
+  void keep(StepPointer step) noexcept {
+    const std::lock_guard guard(lock_);
+    try {
+      kept_.push_back(std::move(step));
+    } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): let go of after all
+    }
   }
 
   void watch(Watched& watched) {
+    bool late = false;
     {
       const std::lock_guard guard(lock_);
-      incoming_.push_back(std::move(watched));
-      some_incoming_.store(true, std::memory_order_release);
+      late = ended_;
+      if (!late) {
+        incoming_.push_back(std::move(watched));
+        some_incoming_.store(true, std::memory_order_release);
+      }
     }
-    wake();
+    if (late) {
+      end(watched);
+    } else {
+      wake();
+    }
   }
 
   void add(Polled& polled) {
@@ -120,7 +164,7 @@ class Engine {
 
   void run() {
     prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);  // its naps are shorter than what the kernel adds to each
-    while (!ending_.load(std::memory_order_acquire)) {
+    while (!is_ending()) {
       if (round()) continue;
       if (!active_.empty()) {
         wait_for_steps();
@@ -128,12 +172,6 @@ class Engine {
         wait_for_queues();
       }
     }
-    // What is left can move no more: the MPI ends.
-    take_incoming();
-    for (Watched& w : active_) end(w);
-    active_.clear();
-    const std::lock_guard guard(looking_);
-    for (Polled* const p : polled_) p->stop();
   }
 
   bool round() noexcept {
@@ -156,6 +194,7 @@ class Engine {
   }
 
   void end(Watched& w) noexcept {
+    leave(*w.step);  // nothing to do where it is over
     w.then(std::move(w.step));
     ended.notify();
   }
@@ -188,9 +227,9 @@ class Engine {
     p2p::Hang hang(text);
     bool moved = false;
     progress::Wait wait(waiter, kForSteps);
-    while (!moved && !ending_.load(std::memory_order_acquire)) {
+    while (!moved && !is_ending()) {
       if (wait.is_long()) hang.check({active_.front().step->call(), nullptr});
-      wait.pause([&] { return moved = round() || ending_.load(std::memory_order_acquire); });
+      wait.pause([&] { return moved = round() || is_ending(); });
       moved = moved || round();
     }
     asleep_at_.store(&wake_, std::memory_order_relaxed);
@@ -199,7 +238,7 @@ class Engine {
   /// Until something has come, from a queue or from `watch`.
   void wait_for_queues() noexcept {
     const Clock::time_point began = Clock::now();
-    while (!ending_.load(std::memory_order_acquire)) {
+    while (!is_ending()) {
       const bool awaited = any_awaited();
       if (awaited && Clock::now() - began < kAtOnce) {
         std::this_thread::yield();
@@ -207,7 +246,7 @@ class Engine {
         continue;
       }
       const EventCount::Key key = wake_.prepare();
-      if (round() || ending_.load(std::memory_order_acquire)) {
+      if (round() || is_ending()) {
         wake_.cancel(key);
         return;
       }
@@ -218,19 +257,27 @@ class Engine {
 
   EventCount wake_;
   std::atomic<EventCount*> asleep_at_{&wake_};
-  std::mutex lock_;  // over the two below
+  std::mutex lock_;  // over what follows
   std::thread thread_;
   std::vector<Watched> incoming_;
+  std::vector<StepPointer> kept_;
+  bool ended_ = false;          ///< its thread has
   mutable std::mutex looking_;  // over this one
   std::vector<Polled*> polled_;
-  std::vector<Watched> active_;  // the engine's thread's
+  std::vector<Watched> active_;  // the engine's thread's; once it has ended, that of the thread which ends it
   std::atomic<bool> some_incoming_{false}, ending_{false};
+  std::atomic<int> left_{0};  ///< steps given up, as the MPI ends
+  std::atomic<const char*> first_left_{nullptr};
 };
 
 }  // namespace
 
 void start() { Engine::get().start(); }
 void stop() noexcept { Engine::get().stop(); }
+bool is_stopping() noexcept { return Engine::get().is_ending(); }
+bool leave(Step& step) noexcept { return Engine::get().leave(step); }
+void note_left(const char* call) noexcept { Engine::get().note_left(call); }
+void keep(StepPointer step) noexcept { Engine::get().keep(std::move(step)); }
 void watch(StepPointer&& step, std::function<void(StepPointer)> then) {
   Watched watched{std::move(step), std::move(then)};
   try {
@@ -254,16 +301,17 @@ progress::Waiter& where_steps_end() noexcept {
   return there;
 }
 
-void wait_here(Step& step) noexcept {
-  if (step.advance()) return;
+bool wait_here(Step& step) noexcept {
+  if (step.advance()) return true;
   class Nowhere final : public progress::Waiter {
   } nowhere;
   progress::Waiter* const its = step.waiter();
   const std::function<std::string()> text = [&] { return step.waits_for(); };
   p2p::Hang hang(text);
   progress::wait_until(
-      its ? *its : nowhere, progress::kForMessage, [&] { return step.advance(); }, [&] { return step.over(); },
+      its ? *its : nowhere, progress::kForMessage, [&] { return step.advance(); }, [&] { return step.over() || is_stopping(); },
       [&] { hang.check({step.call(), nullptr}); });
+  return !leave(step);
 }
 
 }  // namespace plait::queue::engine

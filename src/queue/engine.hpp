@@ -22,7 +22,7 @@ class Polled {
   [[nodiscard]] virtual bool wakes() const noexcept { return false; }
   /// One look; true if something has come.
   virtual bool look() noexcept = 0;
-  /// The engine ends: nobody looks any more.
+  /// The engine has ended: nobody looks any more. By the thread that ends it.
   virtual void stop() noexcept {}
 
  protected:
@@ -31,11 +31,20 @@ class Polled {
 
 /// Starts the thread where there is none yet. Throws std::system_error.
 void start();
-/// Before the MPI is finalized. Steps that are not over by then are given up.
+/// Before the MPI is finalized. Steps that are not over by then are given up, and a line on stderr says so; nothing of plait's calls the
+/// MPI for a queue any more when it returns.
 void stop() noexcept;
+/// Has it been called? From then on no step begins, and none waits.
+[[nodiscard]] bool is_stopping() noexcept;
+/// Gives up a step because of that, and counts it for the line. True where it was not over.
+bool leave(Step& step) noexcept;
+/// Counts one that its queue will give up later.
+void note_left(const char* call) noexcept;
+/// What is let go of from then on stays: a message may be under way, in which memory of it takes part.
+void keep(StepPointer step) noexcept;
 
 /// Makes rounds of a step that has begun. `then` is called by the engine's thread when it is over, and is given the step. Any thread.
-/// Throws std::bad_alloc; then the step is left where it is.
+/// Throws std::bad_alloc; then the step is left where it is. Once the engine has stopped, the step is given up, and `then` is called here.
 void watch(StepPointer&& step, std::function<void(StepPointer)> then);
 
 /// From now on, or no more: on return from `remove` it is not being looked at. Not by the engine's thread. Throws std::bad_alloc.
@@ -49,7 +58,8 @@ void wake() noexcept;
 [[nodiscard]] EventCount& ended() noexcept;
 [[nodiscard]] progress::Waiter& where_steps_end() noexcept;
 
-/// Blocks until a step that has begun is over, and makes its rounds: for a thread that runs a queue.
-void wait_here(Step& step) noexcept;
+/// Blocks until a step that has begun is over, and makes its rounds: for a thread that runs a queue. False where it was given up, as the
+/// MPI ends.
+bool wait_here(Step& step) noexcept;
 
 }  // namespace plait::queue::engine

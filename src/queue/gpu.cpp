@@ -340,6 +340,7 @@ bool GpuQueue::give_up() noexcept {
       uncount();
       continue;
     }
+    if (engine::is_stopping()) engine::leave(*w.step);
     w.step->give_up(MPI_ERR_OTHER);
     settle(std::move(w.step), nullptr, w.number);
   }

@@ -32,7 +32,7 @@ class GpuQueue final : public Queue, public QueueCopies, public std::enable_shar
   [[nodiscard]] int take_error() override;
   void forget() noexcept override;
 
-  // For the engine's thread.
+  // For the engine's thread, or the one that ends it.
 
   /// Can it come to a step?
   [[nodiscard]] bool is_awaited() const noexcept { return awaited_.load(std::memory_order_acquire) > 0; }

@@ -1,5 +1,6 @@
 #include "queue/host.hpp"
 
+#include <chrono>
 #include <utility>
 
 #include "base/error.hpp"
@@ -15,9 +16,39 @@ namespace {
 constexpr int kSpins = 2000;
 /// Steps that the thread looks after itself.
 constexpr std::size_t kBegun = 32;
+/// Between two looks whether a queue is at a step, where the MPI ends.
+constexpr std::chrono::microseconds kNap{50};
 
 /// The queue whose function this thread runs.
 thread_local const HostQueue* running_here = nullptr;
+
+/// Those that steps have been put on.
+class HostQueues final : public engine::Polled {
+ public:
+  static HostQueues& get() {
+    static auto& all = *new HostQueues;  // never destroyed: threads of queues may outlive static objects
+    return all;
+  }
+  void enter(std::weak_ptr<HostQueue> queue) {
+    const std::lock_guard guard(lock_);
+    std::erase_if(queues_, [](const auto& q) { return q.expired(); });
+    queues_.push_back(std::move(queue));
+    if (!std::exchange(added_, true)) engine::add(*this);
+  }
+  [[nodiscard]] bool awaited() const noexcept override { return false; }
+  bool look() noexcept override { return false; }
+  void stop() noexcept override {
+    const std::lock_guard guard(lock_);
+    for (const auto& q : queues_) {
+      if (const auto queue = q.lock()) queue->leave_steps();
+    }
+  }
+
+ private:
+  std::mutex lock_;  // over what follows
+  std::vector<std::weak_ptr<HostQueue>> queues_;
+  bool added_ = false;
+};
 
 }  // namespace
 
@@ -95,6 +126,9 @@ void HostQueue::push(Item item) {
 }
 
 void HostQueue::put(StepPointer step) {
+  // relaxed: steps that two threads put there at once are both there before the MPI is finalized.
+  if (!known_.load(std::memory_order_relaxed) && !known_.exchange(true, std::memory_order_relaxed))
+    HostQueues::get().enter(weak_from_this());
   count();
   try {
     push({.kind = Item::Kind::step, .step = std::move(step)});
@@ -122,8 +156,11 @@ bool HostQueue::take(Item& item) {
   const std::lock_guard guard(lock_);
   if (items_.empty()) {
     running_ = false;
+    if (executor_) at_steps_.store(false, std::memory_order_release);
     return false;
   }
+  // With the lock: leave_steps() sees it, or whoever takes an item later sees that the engine stops.
+  at_steps_.store(true, std::memory_order_relaxed);
   item = std::move(items_.front());
   items_.pop_front();
   waiting_.store(items_.size(), std::memory_order_relaxed);
@@ -140,6 +177,7 @@ void HostQueue::run_thread() noexcept {
     for (int spins = progress::oversubscribed() ? kSpins : 0; spins < kSpins && !is_filled(); ++spins) relax();
     if (is_filled()) continue;
     leave_to_engine();
+    at_steps_.store(false, std::memory_order_release);
     {
       const std::lock_guard guard(lock_);
       if (items_.empty() && closed_) return;
@@ -178,44 +216,50 @@ bool HostQueue::runs_here() const noexcept { return running_here == this; }
 bool HostQueue::run(Item& item) noexcept {
   switch (item.kind) {
     case Item::Kind::function:
-      if (skipping_) return true;
+      if (skipping_.load(std::memory_order_relaxed)) return true;
       leave_to_engine();
+      at_steps_.store(false, std::memory_order_release);
       running_here = this;
       if (item.function(item.argument) != 0) fail(MPI_ERR_OTHER);
       running_here = nullptr;
       return true;
     case Item::Kind::step:
-      return run(std::move(item.step));
+      return run(std::move(item.step), item.left);
     case Item::Kind::record:
       item.occurrence->occur();
       return true;
     case Item::Kind::wait:
-      return skipping_ || wait_for_occurrence(*item.occurrence);
+      return skipping_.load(std::memory_order_relaxed) || wait_for_occurrence(*item.occurrence);
     case Item::Kind::recover:
-      skipping_ = false;
+      skipping_.store(false, std::memory_order_relaxed);
       return true;
   }
   return true;
 }
 
-bool HostQueue::run(StepPointer step) noexcept {
+bool HostQueue::run(StepPointer step, bool left) noexcept {
   const auto over = [&] {
     settle(std::move(step));
     return true;
   };
-  if (skipping_) {
+  if (engine::is_stopping()) {
+    if (!left) engine::note_left(step->call());
+    fail(MPI_ERR_OTHER);
+  }
+  if (skipping_.load(std::memory_order_relaxed)) {
     step->give_up(MPI_ERR_OTHER);
     return over();
   }
   step->begin();
   if (step->advance()) return over();
   if (step->holds_up() && !executor_) {
-    engine::wait_here(*step);
+    if (!engine::wait_here(*step)) fail(MPI_ERR_OTHER);
     return over();
   }
   try {
     if (step->holds_up()) {
       leave_to_engine();
+      at_steps_.store(false, std::memory_order_release);
       watch(step, true);
       return false;
     }
@@ -232,6 +276,8 @@ bool HostQueue::run(StepPointer step) noexcept {
 void HostQueue::watch(StepPointer step, bool resume) {
   engine::start();
   engine::watch(std::move(step), [self = shared_from_this(), resume](StepPointer ended) {
+    // What is behind it has not begun, and has no data where it was given up.
+    if (resume && engine::is_stopping() && ended->error() == MPI_ERR_OTHER) self->fail(MPI_ERR_OTHER);
     self->settle(std::move(ended));
     if (resume) self->ask_executor();
   });
@@ -260,6 +306,7 @@ void HostQueue::leave_to_engine() noexcept {
 
 bool HostQueue::wait_for_occurrence(Occurrence& occurrence) noexcept {
   leave_to_engine();
+  at_steps_.store(false, std::memory_order_release);
   try {
     if (executor_ && occurrence.call([self = shared_from_this()] { self->ask_executor(); })) return false;
   } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): waited for here
@@ -269,13 +316,27 @@ bool HostQueue::wait_for_occurrence(Occurrence& occurrence) noexcept {
 }
 
 void HostQueue::settle(StepPointer step) noexcept {
-  if (!skipping_ && error_to_tell(*step) != MPI_SUCCESS) error_.store(step->error(), std::memory_order_relaxed);
+  // relaxed: it is another thread's where the engine settles a step that does not hold up the queue, and then only says who comes first.
+  if (!skipping_.load(std::memory_order_relaxed) && error_to_tell(*step) != MPI_SUCCESS)
+    error_.store(step->error(), std::memory_order_relaxed);
   end(std::move(step));
 }
 
 void HostQueue::fail(int error) noexcept {
-  skipping_ = true;
+  skipping_.store(true, std::memory_order_relaxed);
   error_.store(error, std::memory_order_relaxed);
+}
+
+void HostQueue::leave_steps() noexcept {
+  {
+    const std::lock_guard guard(lock_);
+    for (Item& item : items_) {
+      if (item.kind != Item::Kind::step || std::exchange(item.left, true)) continue;
+      engine::note_left(item.step->call());
+    }
+  }
+  // acquire: what its last step has done. A thread that waits for a message looks every 10 ms whether the engine stops.
+  while (at_steps_.load(std::memory_order_acquire)) std::this_thread::sleep_for(kNap);
 }
 
 }  // namespace plait::queue

@@ -52,6 +52,9 @@ class HostQueue final : public Queue, public std::enable_shared_from_this<HostQu
   void wait_for(std::shared_ptr<Occurrence> occurrence);
   [[nodiscard]] int take_error() override;
 
+  /// The engine stops: whoever runs the queue is at no step any more when it returns, and begins none.
+  void leave_steps() noexcept;
+
  private:
   struct Item {
     enum class Kind : std::uint8_t { function, step, record, wait, recover } kind;
@@ -59,6 +62,7 @@ class HostQueue final : public Queue, public std::enable_shared_from_this<HostQu
     void* argument = nullptr;
     StepPointer step{};                        // NOLINT(readability-redundant-member-init): gcc wants it
     std::shared_ptr<Occurrence> occurrence{};  // NOLINT(readability-redundant-member-init): likewise
+    bool left = false;                         ///< the engine stops, and has counted the step among those that are left
   };
 
   void push(Item item);
@@ -72,7 +76,7 @@ class HostQueue final : public Queue, public std::enable_shared_from_this<HostQu
   void ask_executor();
   /// False where the rest waits for it, and the executor will be asked again then.
   [[nodiscard]] bool run(Item& item) noexcept;
-  [[nodiscard]] bool run(StepPointer step) noexcept;
+  [[nodiscard]] bool run(StepPointer step, bool left) noexcept;
   [[nodiscard]] bool wait_for_occurrence(Occurrence& occurrence) noexcept;
   void settle(StepPointer step) noexcept;
   /// Settles those of `begun_` that are over.
@@ -91,9 +95,11 @@ class HostQueue final : public Queue, public std::enable_shared_from_this<HostQu
   bool running_ = false;  ///< the executor has been asked, or what runs waits for something
   bool closed_ = false;
   std::atomic<std::size_t> waiting_{0};  ///< items
+  std::atomic<bool> at_steps_{false};    ///< whoever runs it may be at one; set with the lock
+  std::atomic<bool> known_{false};       ///< among those that the engine stops
   // Of whoever runs the queue.
-  std::vector<StepPointer> begun_;  ///< that do not hold up the queue, and that nobody else looks after
-  bool skipping_ = false;           ///< something has failed, and the program does not know yet
+  std::vector<StepPointer> begun_;     ///< that do not hold up the queue, and that nobody else looks after
+  std::atomic<bool> skipping_{false};  ///< something has failed, and the program does not know yet
   std::atomic<int> error_{MPI_SUCCESS};
 };
 

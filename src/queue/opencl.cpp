@@ -293,7 +293,7 @@ void OpenClQueue::give_up() noexcept {
     }
     Queues::get().count(-1);
     api().clReleaseEvent(item.reached);
-    item.step->give_up(MPI_ERR_OTHER);
+    engine::leave(*item.step);
     settle(std::move(item.step), item.over, item.barrier, kFailed);
   }
 }

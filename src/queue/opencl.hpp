@@ -28,7 +28,7 @@ class OpenClQueue final : public Queue, public std::enable_shared_from_this<Open
   /// The same up to the first one that is not light, if nobody else is at it. By a callback of OpenCL's, or the thread that has put one
   /// there. Not needed: the engine does so, later.
   void try_look(bool called_back) noexcept;
-  /// The queue comes to none any more. By the engine's thread.
+  /// The queue comes to none any more: the engine has stopped. By the thread that stops it.
   void give_up() noexcept;
   /// A callback of OpenCL's uses it. It is destroyed when none does.
   void count_callbacks(int more) noexcept { callbacks_.fetch_add(more, std::memory_order_acq_rel); }

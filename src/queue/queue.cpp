@@ -19,6 +19,12 @@ void Queue::uncount() noexcept {
 }
 
 void Queue::end(StepPointer step) noexcept {
+  if (engine::is_stopping()) {
+    // A line on stderr says what has been given up; the MPI is asked nothing any more.
+    engine::keep(std::move(step));
+    uncount();
+    return;
+  }
   // relaxed: set before there is a queue.
   if (error_to_tell(*step) != MPI_SUCCESS) fatal.load(std::memory_order_relaxed)(step->communicator(), step->error(), step->call());
   step.reset();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <thread>
 
 #include "base/error.hpp"
 #include "p2p/status.hpp"
@@ -46,6 +47,15 @@ bool Step::advance() noexcept {
   }
   busy_.store(false, std::memory_order_release);
   return is_over;
+}
+
+bool Step::give_up(int error) noexcept {
+  // acquire, release: as in advance(). Another thread may be at a round of it, which is short.
+  while (busy_.exchange(true, std::memory_order_acquire)) std::this_thread::yield();
+  const bool was_over = over_.load(std::memory_order_relaxed);
+  if (!was_over) end(error);
+  busy_.store(false, std::memory_order_release);
+  return !was_over;
 }
 
 void Step::end(int error) noexcept {

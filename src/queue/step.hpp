@@ -34,8 +34,8 @@ class Step {
   /// One round, or none where another thread is at it; true once it is over. By the thread that looks after it; by any other one, once it
   /// has begun, where `any_thread` says so.
   [[nodiscard]] bool advance() noexcept;
-  /// It does not begin: what is before it has failed.
-  void give_up(int error) noexcept { end(error); }
+  /// It does not begin, as what is before it has failed; or it ends, as the MPI does. False where it was over. Any thread.
+  bool give_up(int error) noexcept;
   /// Any thread; what it has written is seen then.
   [[nodiscard]] bool over() const noexcept { return over_.load(std::memory_order_acquire); }
   /// Once it is over. MPI_SUCCESS or a code of the MPI's.

@@ -1,6 +1,10 @@
-// queue_errors [fatal]: what a program may get wrong with queues gives error classes, nothing is stuck, and what follows is intact.
-// fatal: an operation that fails on the queue ends the job where the communicator's error handler says so.
+// queue_errors [fatal | finalize]: what a program may get wrong with queues gives error classes, nothing is stuck, and what follows is
+// intact. fatal: an operation that fails on the queue ends the job where the communicator's error handler says so. finalize: MPI_Finalize
+// gives up what is on queues still.
+#include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -233,6 +237,60 @@ static void fatal(plait_queue queue) {
   sleep(30);  // it never comes here
 }
 
+struct task {
+  void (*run)(void*);
+  void* argument;
+};
+static void* run_task(void* p) {
+  const struct task t = *(struct task*)p;
+  free(p);
+  t.run(t.argument);
+  return NULL;
+}
+static void execute(void (*run)(void*), void* argument, void* extra) {
+  (void)extra;
+  pthread_t thread;
+  struct task* const t = malloc(sizeof *t);
+  CHECK(t);
+  *t = (struct task){run, argument};
+  CHECK(!pthread_create(&thread, NULL, run_task, t) && !pthread_detach(thread));
+}
+static int wait_for(void* gate) { return sem_wait(gate); }
+
+/// A function runs when the MPI ends, or a receive waits: nothing behind is done, and the program is told.
+static void finalize(plait_queue first) {
+  enum { QUEUES = 4 };
+  plait_queue queues[QUEUES] = {first};
+  CHECK(!plait_queue_create(&queues[1]) && !plait_queue_create_on(execute, NULL, &queues[2]));
+  CHECK(!plait_queue_create_on(execute, NULL, &queues[3]));
+  MPIX_Stream stream;
+  MPI_Comm comm;
+  MPI_Request r;
+  sem_t gate;
+  int x = 1, y = 0, done = 0;
+  sem_init(&gate, 0, 0);
+  for (int i = 0; i < QUEUES; ++i) {
+    comm = communicator_of(queues[i], MPI_COMM_WORLD, &stream);
+    if (i == 1) MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);  // the job has come to its end: nothing is told that could end it
+    if (i % 2 == 0) {
+      CHECK(!plait_queue_enqueue(queues[i], wait_for, &gate));
+      CHECK(!MPIX_Isend_enqueue(&x, 1, MPI_INT, other, 0, comm, &r));
+    }
+    CHECK(!MPIX_Recv_enqueue(&y, 1, MPI_INT, other, 0, comm, MPI_STATUS_IGNORE));
+    CHECK(!plait_queue_enqueue(queues[i], count, &done));
+  }
+  CHECK(!MPI_Finalize());
+  sem_post(&gate);
+  sem_post(&gate);
+  for (int i = 0; i < QUEUES; ++i) {
+    CHECK(plait_queue_synchronize(queues[i]) == MPI_ERR_OTHER && done == i && y == 0);
+    CHECK(!plait_queue_enqueue(queues[i], count, &done));
+    CHECK(!plait_queue_synchronize(queues[i]) && done == i + 1);
+    CHECK(!plait_queue_free(&queues[i]));
+  }
+  if (rank == 0) printf("what was left is told\n");
+}
+
 int main(int argc, char** argv) {
   plait_queue queue, second;
   CHECK(!plait_queue_create(&queue));  // before MPI_Init as well
@@ -240,6 +298,10 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   other = 1 - rank;
   if (argc > 1 && strcmp(argv[1], "fatal") == 0) fatal(queue);
+  if (argc > 1 && strcmp(argv[1], "finalize") == 0) {
+    finalize(queue);
+    return 0;
+  }
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   CHECK(!plait_queue_create(&second));

@@ -38,6 +38,15 @@ def test_a_failure_ends_the_job_where_the_handler_says_so():
     assert "MPIX_Recv_enqueue: the message is larger than the receive buffer (MPI_ERR_TRUNCATE)" in done.stderr
 
 
+@pytest.mark.parametrize("shape", [(2, 1), (2, 2)], ids=["2", "2 on 2 nodes"])
+def test_finalize_gives_up_what_is_left(shape):
+    processes, hosts = shaped(shape)
+    done = run("queue_errors", "finalize", processes=processes, hosts=hosts)
+    assert done.stdout == "what was left is told\n"
+    left = "plait: MPI_Finalize: 6 operations on queues that had not ended, the first of MPIX_"
+    assert done.stderr.count(left) == processes
+
+
 @pytest.mark.thorough_where(shape=((4, 1), (3, 2)))
 @SHAPES
 def test_random_programs(shape):
