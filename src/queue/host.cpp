@@ -259,7 +259,6 @@ bool HostQueue::run(StepPointer step, bool left) noexcept {
   try {
     if (step->holds_up()) {
       leave_to_engine();
-      at_steps_.store(false, std::memory_order_release);
       watch(step, true);
       return false;
     }
@@ -279,7 +278,9 @@ void HostQueue::watch(StepPointer step, bool resume) {
     // What is behind it has not begun, and has no data where it was given up.
     if (resume && engine::is_stopping() && ended->error() == MPI_ERR_OTHER) self->fail(MPI_ERR_OTHER);
     self->settle(std::move(ended));
-    if (resume) self->ask_executor();
+    if (!resume) return;
+    self->at_steps_.store(false, std::memory_order_release);
+    self->ask_executor();
   });
 }
 

@@ -95,7 +95,7 @@ class HostQueue final : public Queue, public std::enable_shared_from_this<HostQu
   bool running_ = false;  ///< the executor has been asked, or what runs waits for something
   bool closed_ = false;
   std::atomic<std::size_t> waiting_{0};  ///< items
-  std::atomic<bool> at_steps_{false};    ///< whoever runs it may be at one; set with the lock
+  std::atomic<bool> at_steps_{false};    ///< whoever runs it may be at one, or wait for it; set with the lock
   std::atomic<bool> known_{false};       ///< among those that the engine stops
   // Of whoever runs the queue.
   std::vector<StepPointer> begun_;     ///< that do not hold up the queue, and that nobody else looks after
