@@ -18,7 +18,8 @@ typedef struct plait_event_s* plait_event;
 #define PLAIT_EVENT_NULL ((plait_event)0)
 
 /* Returns 0, or anything else where it has failed: then nothing that is behind it on the queue runs, until the next call on the queue has
- * told the program so by MPI_ERR_OTHER. */
+ * told the program so by MPI_ERR_OTHER. An event that is recorded there occurs, but says that its queue has failed, and a queue that waits
+ * for it fails, too. */
 typedef int plait_queue_function(void* argument);
 /* Has `run(argument)` called once, soon, by any thread; it does not block. */
 typedef void plait_queue_executor(void (*run)(void* argument), void* argument, void* extra_state);
@@ -43,6 +44,7 @@ int plait_event_free(plait_event* event);
 int plait_queue_record(plait_queue queue, plait_event event);
 /* What is put on the queue later runs after the event has occurred, at the place where it was recorded last; at once if it never was. */
 int plait_queue_wait_event(plait_queue queue, plait_event event);
+/* MPI_ERR_OTHER: it has occurred, but its queue had failed, and has not run all that was before it. */
 int plait_event_query(plait_event event, int* occurred);
 int plait_event_synchronize(plait_event event);
 

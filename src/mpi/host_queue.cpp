@@ -135,12 +135,16 @@ extern "C" int plait_event_query(plait_event event, int* occurred) {
     require(occurred, MPI_ERR_ARG);
     const std::shared_ptr<Occurrence> last = last_of(event);
     *occurred = !last || last->has_occurred() ? 1 : 0;
+    require(!last || !last->has_failed(), MPI_ERR_OTHER);
   });
 }
 
 extern "C" int plait_event_synchronize(plait_event event) {
   return answer([&] {
-    if (const std::shared_ptr<Occurrence> last = last_of(event)) last->wait();
+    const std::shared_ptr<Occurrence> last = last_of(event);
+    if (!last) return;
+    last->wait();
+    require(!last->has_failed(), MPI_ERR_OTHER);
   });
 }
 

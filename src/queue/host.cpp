@@ -52,21 +52,21 @@ class HostQueues final : public engine::Polled {
 
 }  // namespace
 
-void Occurrence::occur() noexcept {
-  std::vector<std::function<void()>> then;
+void Occurrence::occur(bool failed) noexcept {
+  std::vector<std::function<void(bool)>> then;
   {
     const std::lock_guard guard(lock_);
     // release: what ran before it.
-    occurred_.store(true, std::memory_order_release);
+    state_.store(failed ? State::failed : State::reached, std::memory_order_release);
     then.swap(then_);
   }
   event_.notify();
-  for (const auto& f : then) f();
+  for (const auto& f : then) f(failed);
 }
 
-bool Occurrence::call(std::function<void()> then) {
+bool Occurrence::call(std::function<void(bool)> then) {
   const std::lock_guard guard(lock_);
-  if (occurred_.load(std::memory_order_relaxed)) return false;
+  if (state_.load(std::memory_order_relaxed) != State::to_come) return false;
   then_.push_back(std::move(then));
   return true;
 }
@@ -226,7 +226,7 @@ bool HostQueue::run(Item& item) noexcept {
     case Item::Kind::step:
       return run(std::move(item.step), item.left);
     case Item::Kind::record:
-      item.occurrence->occur();
+      item.occurrence->occur(skipping_.load(std::memory_order_relaxed));
       return true;
     case Item::Kind::wait:
       return skipping_.load(std::memory_order_relaxed) || wait_for_occurrence(*item.occurrence);
@@ -309,10 +309,16 @@ bool HostQueue::wait_for_occurrence(Occurrence& occurrence) noexcept {
   leave_to_engine();
   at_steps_.store(false, std::memory_order_release);
   try {
-    if (executor_ && occurrence.call([self = shared_from_this()] { self->ask_executor(); })) return false;
+    const auto go_on = [self = shared_from_this()](bool failed) {
+      if (failed) self->fail(MPI_ERR_OTHER);
+      self->ask_executor();
+    };
+    if (executor_ && occurrence.call(go_on)) return false;
   } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): waited for here
   }
   occurrence.wait();
+  // What is behind the event may need what has not been made.
+  if (occurrence.has_failed()) fail(MPI_ERR_OTHER);
   return true;
 }
 

@@ -15,21 +15,24 @@
 
 namespace plait::queue {
 
-/// One place at which an event was recorded: it occurs once.
+/// One place at which an event was recorded: it occurs once, and says then whether what was before it has run or its queue had failed.
 class Occurrence {
  public:
-  [[nodiscard]] bool has_occurred() const noexcept { return occurred_.load(std::memory_order_acquire); }
-  void occur() noexcept;
-  /// Calls `then` when it occurs, by whoever makes it occur; false, and does not, if it has. Throws std::bad_alloc.
-  [[nodiscard]] bool call(std::function<void()> then);
+  /// acquire: what ran before it.
+  [[nodiscard]] bool has_occurred() const noexcept { return state_.load(std::memory_order_acquire) != State::to_come; }
+  [[nodiscard]] bool has_failed() const noexcept { return state_.load(std::memory_order_acquire) == State::failed; }
+  void occur(bool failed) noexcept;
+  /// Calls `then(failed)` when it occurs, by whoever makes it occur; false, and does not, if it has. Throws std::bad_alloc.
+  [[nodiscard]] bool call(std::function<void(bool)> then);
   /// Blocks until it occurs.
   void wait() noexcept;
 
  private:
-  std::atomic<bool> occurred_{false};
+  enum class State : std::uint8_t { to_come, reached, failed };
+  std::atomic<State> state_{State::to_come};
   EventCount event_;
   std::mutex lock_;
-  std::vector<std::function<void()>> then_;
+  std::vector<std::function<void(bool)>> then_;
 };
 
 class HostQueue final : public Queue, public std::enable_shared_from_this<HostQueue> {

@@ -21,6 +21,10 @@ static int fail(void* p) {
   (void)p;
   return 1;
 }
+static int fail_behind(void* gate) {
+  sem_wait(gate);
+  return 1;
+}
 static int count(void* p) {
   ++*(int*)p;
   return 0;
@@ -179,6 +183,33 @@ static void failing_function(plait_queue queue, MPI_Comm comm) {
   CHECK(!plait_queue_synchronize(queue) && done == 1);
 }
 
+/// A queue that waits for an event behind a function that fails does nothing that needs what the function should have made.
+static void failing_event(plait_queue queue, plait_queue second, MPI_Comm comm) {
+  plait_event made, again;
+  int data = 5, x = -1, done = 0, occurred = -1;
+  MPI_Request in, out;
+  sem_t gate;
+  sem_init(&gate, 0, 0);
+  CHECK(!plait_event_create(&made) && !plait_event_create(&again));
+  CHECK(!MPIX_Irecv_enqueue(&x, 1, MPI_INT, other, 0, comm, &in));
+  CHECK(!plait_queue_enqueue(queue, fail_behind, &gate) && !plait_queue_record(queue, made));
+  CHECK(!plait_queue_wait_event(second, made));
+  CHECK(!plait_queue_enqueue(second, count, &done));
+  CHECK(!MPIX_Isend_enqueue(&data, 1, MPI_INT, other, 0, comm, &out));
+  CHECK(!plait_queue_record(second, again));
+  sem_post(&gate);
+  CHECK(plait_event_synchronize(again) == MPI_ERR_OTHER);
+  CHECK(plait_event_query(made, &occurred) == MPI_ERR_OTHER && occurred == 1);
+  GIVES(MPI_Wait(&out, MPI_STATUS_IGNORE), MPI_ERR_OTHER);
+  CHECK(plait_queue_synchronize(second) == MPI_ERR_OTHER && plait_queue_synchronize(queue) == MPI_ERR_OTHER && done == 0);
+  // Each knows now.
+  CHECK(!plait_queue_record(queue, made) && !plait_queue_wait_event(second, made));
+  CHECK(!MPIX_Isend_enqueue(&data, 1, MPI_INT, other, 0, comm, &out));
+  CHECK(!plait_queue_synchronize(second) && !plait_event_synchronize(made) && !plait_event_query(made, &occurred));
+  CHECK(!MPI_Wait(&out, MPI_STATUS_IGNORE) && !MPI_Wait(&in, MPI_STATUS_IGNORE) && x == data);
+  CHECK(!plait_event_free(&made) && !plait_event_free(&again));
+}
+
 static void truncation(plait_queue queue, MPI_Comm comm) {
   int many[4] = {rank, rank, rank, rank}, one = -1, two[2] = {-1, -1};
   MPI_Request r;
@@ -317,6 +348,7 @@ int main(int argc, char** argv) {
   one_side(queue, stream);
   two_queues(comm, two);
   failing_function(queue, comm);
+  failing_event(queue, second, two);
   truncation(queue, comm);
   freed_queue();
   GIVES(MPIX_Stream_free(&stream), MPI_ERR_ARG);  // its communicator is there still

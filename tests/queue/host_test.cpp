@@ -6,6 +6,7 @@
 
 #include <condition_variable>
 #include <random>
+#include <semaphore>
 #include <thread>
 #include <vector>
 
@@ -171,6 +172,41 @@ TEST_P(HostQueueTest, WhatIsBehindAFailureDoesNotRun) {
   wait(*queue);
   EXPECT_EQ(seen, 51);
   queue->close();
+}
+
+TEST_P(HostQueueTest, AQueueThatWaitsForAnEventBehindAFailureFails) {
+  const auto first = make();
+  const auto second = make();
+  long seen = 0;
+  for (const bool late : {false, true}) {
+    std::binary_semaphore gate(0);
+    const auto behind = std::make_shared<Occurrence>();
+    const auto last = std::make_shared<Occurrence>();
+    first->put(
+        [](void* p) {
+          static_cast<std::binary_semaphore*>(p)->acquire();
+          return 1;
+        },
+        &gate);
+    first->record(behind);
+    if (!late) {
+      gate.release();
+      behind->wait();
+    }
+    second->wait_for(behind);
+    add(*second, &seen);
+    second->record(last);
+    if (late) gate.release();
+    last->wait();
+    EXPECT_TRUE(behind->has_failed() && last->has_failed());
+    EXPECT_EQ(first->take_error(), MPI_ERR_OTHER);
+    EXPECT_EQ(second->take_error(), MPI_ERR_OTHER);
+  }
+  add(*second, &seen);
+  wait(*second);
+  EXPECT_EQ(seen, 1);
+  first->close();
+  second->close();
 }
 
 TEST_P(HostQueueTest, NothingIsLostWhereItIsClosedAtOnce) {
