@@ -191,13 +191,18 @@ class Cuda final : public Driver {
     // A page of words, each in lines of its own.
     constexpr std::size_t kPage = 4096;
     constexpr std::size_t kApart = 128;
-    const std::lock_guard guard(lock_);
-    if (left_ == 0) {
-      page_ = host_memory(context, kPage);
-      left_ = kPage;
+    const auto cut = [&] { return new (page_ + (left_ -= kApart)) Word(0); };
+    {
+      const std::lock_guard guard(lock_);
+      if (left_ > 0) return cut();
     }
-    left_ -= kApart;
-    return new (page_ + left_) Word(0);
+    // Without the lock: the driver may wait for a stream here. What is left of a page that another thread has brought meanwhile is not
+    // used.
+    std::byte* const page = host_memory(context, kPage);
+    const std::lock_guard guard(lock_);
+    page_ = page;
+    left_ = kPage;
+    return cut();
   }
   GpuPlace place(GpuContext context, const void* at) noexcept override {
     const Current current(*this, context);

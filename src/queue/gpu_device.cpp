@@ -2,9 +2,11 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <bit>
 #include <chrono>
 #include <map>
+#include <memory>
 #include <new>
 #include <thread>
 #include <utility>
@@ -33,16 +35,25 @@ constexpr std::size_t kApart = 128;            // words that the GPU writes, and
 }  // namespace
 
 GpuDevice& GpuDevice::of(Driver& driver, GpuContext context) {
+  struct Entry {
+    std::mutex making;
+    GpuDevice* device = nullptr;
+  };
   static std::mutex lock;
-  static auto& devices = *new std::map<std::pair<Driver*, GpuContext>, GpuDevice*>;
-  const std::lock_guard guard(lock);
-  GpuDevice*& device = devices[{&driver, context}];
-  if (!device) {
-    auto* const made = new GpuDevice(driver, context);
-    made->start_asking();
-    device = made;
+  static auto& devices = *new std::map<std::pair<Driver*, GpuContext>, Entry>;
+  Entry* entry = nullptr;
+  {
+    const std::lock_guard guard(lock);
+    entry = &devices[{&driver, context}];
   }
-  return *device;
+  // Who needs the same device waits for it, and nobody else: calls of the driver's may wait for what runs there.
+  const std::lock_guard making(entry->making);
+  if (!entry->device) {
+    std::unique_ptr<GpuDevice> made(new GpuDevice(driver, context));
+    made->start_asking();
+    entry->device = made.release();
+  }
+  return *entry->device;
 }
 
 GpuDevice::GpuDevice(Driver& driver, GpuContext context)
@@ -88,17 +99,17 @@ void GpuDevice::ask() noexcept {
 }
 
 Words GpuDevice::take_words(Of of) {
-  const std::lock_guard guard(lock_);
-  std::vector<Words>& kept = words_.at(static_cast<std::size_t>(of));
-  if (!kept.empty()) {
-    const Words words = kept.back();
-    kept.pop_back();
-    return words;
+  {
+    const std::lock_guard guard(lock_);
+    std::vector<Words>& kept = words_.at(static_cast<std::size_t>(of));
+    if (!kept.empty()) {
+      const Words words = kept.back();
+      kept.pop_back();
+      return words;
+    }
   }
-  Words words;
-  words.arrived = new (take_with_lock(class_for(kApart))) Word(0);
-  words.released = driver_.waited_word(context_);
-  return words;
+  Word* const released = driver_.waited_word(context_);  // the few bytes stay where there is no memory for the next
+  return {new (take(kApart)) Word(0), released};
 }
 
 void GpuDevice::give_words(Of of, Words words) noexcept {
@@ -117,44 +128,59 @@ Place GpuDevice::place(const void* at) noexcept {
 bool GpuDevice::is_pageable(const void* at) noexcept { return driver_.place(context_, at).kind == GpuPlace::Kind::pageable; }
 
 void GpuDevice::copy_now(void* to, const std::byte* from, std::size_t bytes) {
-  const std::lock_guard guard(copying_);
+  void* event = nullptr;
+  {
+    const std::lock_guard guard(lock_);
+    if (!events_.empty()) {
+      event = events_.back();
+      events_.pop_back();
+    }
+  }
+  if (!event) event = driver_.make_event(context_);
   driver_.copy(context_, own_, to, from, bytes, true);
-  if (!copied_) copied_ = driver_.make_event(context_);
-  driver_.record(context_, copied_, own_);
-  for (;;) {
-    const Answer answer = driver_.query_event(context_, copied_);
-    require(answer != Answer::failed, MPI_ERR_OTHER);
-    if (answer == Answer::done) return;
-    std::this_thread::yield();
+  driver_.record(context_, event, own_);
+  for (Answer answer = Answer::not_yet; answer != Answer::done;) {
+    answer = driver_.query_event(context_, event);
+    require(answer != Answer::failed, MPI_ERR_OTHER);  // nothing of the context is of use then
+    if (answer == Answer::not_yet) std::this_thread::yield();
+  }
+  const std::lock_guard guard(lock_);
+  try {
+    events_.push_back(event);
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): not used again then
   }
 }
 
-std::byte* GpuDevice::take_with_lock(unsigned size_class) {
+std::byte* GpuDevice::cut(std::span<std::byte>& slab, unsigned size_class) {
+  std::byte* const at = slab.data();
+  class_of_.emplace(at, size_class);
+  slab = slab.subspan(std::size_t{1} << size_class);
+  return at;
+}
+
+std::byte* GpuDevice::take_kept(unsigned size_class) {
+  const std::lock_guard guard(lock_);
   std::vector<std::byte*>& free = free_.at(size_class);
   if (!free.empty()) {
     std::byte* const at = free.back();
     free.pop_back();
     return at;
   }
-  const std::size_t bytes = std::size_t{1} << size_class;
-  std::byte* at = nullptr;
-  if (size_class > kLargestOfSlab) {
-    at = driver_.host_memory(context_, bytes);
-  } else {
-    if (left_ < bytes) {
-      slab_ = driver_.host_memory(context_, kSlab);
-      left_ = kSlab;
-    }
-    at = std::exchange(slab_, slab_ + bytes);
-    left_ -= bytes;
-  }
-  class_of_.emplace(at, size_class);
-  return at;
+  if (size_class > kLargestOfSlab) return nullptr;
+  const auto slab = std::ranges::find_if(slabs_, [&](const auto& s) { return s.size() >= std::size_t{1} << size_class; });
+  return slab == slabs_.end() ? nullptr : cut(*slab, size_class);
 }
 
 std::byte* GpuDevice::take(std::size_t bytes) {
+  const unsigned size_class = class_for(bytes);
+  if (std::byte* const kept = take_kept(size_class)) return kept;
+  const bool from_slab = size_class <= kLargestOfSlab;
+  const std::size_t more = from_slab ? kSlab : std::size_t{1} << size_class;
+  std::span<std::byte> taken(driver_.host_memory(context_, more), more);
   const std::lock_guard guard(lock_);
-  return take_with_lock(class_for(bytes));
+  if (!from_slab) return cut(taken, size_class);
+  slabs_.push_back(taken);
+  return cut(slabs_.back(), size_class);
 }
 
 void GpuDevice::give(std::byte* at) noexcept {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <mutex>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -49,7 +50,9 @@ class GpuDevice final : public Device {
   GpuDevice(Driver& driver, GpuContext context);
   void start_asking();
   void ask() noexcept;
-  [[nodiscard]] std::byte* take_with_lock(unsigned size_class);
+  /// Null where there is none that has been taken from the driver before.
+  [[nodiscard]] std::byte* take_kept(unsigned size_class);
+  [[nodiscard]] std::byte* cut(std::span<std::byte>& slab, unsigned size_class);
 
   Driver& driver_;
   const GpuContext context_;
@@ -61,14 +64,14 @@ class GpuDevice final : public Device {
   std::atomic<bool> wanted_{false};
   EventCount want_;
 
-  std::mutex copying_;  // over the next
-  void* copied_ = nullptr;
-  std::mutex lock_;  // over what follows
+  // Over what follows, and never held over a call of the driver's: that may wait for a stream, which waits for the engine, which gives back
+  // what a step has held.
+  std::mutex lock_;
   std::vector<std::vector<std::byte*>> free_;
   std::unordered_map<std::byte*, unsigned> class_of_;
-  std::byte* slab_ = nullptr;  ///< what is left of it
-  std::size_t left_ = 0;
+  std::vector<std::span<std::byte>> slabs_;  ///< what is left of them
   std::array<std::vector<Words>, 2> words_;
+  std::vector<void*> events_;  ///< of `copy_now`
 };
 
 }  // namespace plait::queue

@@ -83,17 +83,19 @@ class Queues final : public engine::Polled {
     return found == queues_.end() ? nullptr : found->second.owner.lock();
   }
 
-  /// Those with steps that they have not come to. Held meanwhile, and without the lock: what is run may let go of one.
+  /// Of those with steps that they have not come to. Held meanwhile, and without the lock: what is run may let go of one.
   template <class Body>
   void for_each(Body body) noexcept {
     {
       const std::lock_guard guard(lock_);
       for (const auto& [handle, entry] : queues_) {
-        auto queue = entry.owner.lock();
-        if (queue && queue->awaited()) living_.push_back(std::move(queue));
+        // Also one that waits for nothing: it may be the last that holds it, and must not end it with the lock.
+        if (auto queue = entry.owner.lock()) living_.push_back(std::move(queue));
       }
     }
-    for (const auto& queue : living_) body(*queue);
+    for (const auto& queue : living_) {
+      if (queue->awaited()) body(*queue);
+    }
     living_.clear();
   }
 

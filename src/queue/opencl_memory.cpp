@@ -106,17 +106,22 @@ void add_shared(ContextHandle context, void* address, std::size_t bytes) {
 
 void release_address(void* address) {
   Ranges& r = ranges();
-  const std::lock_guard guard(r.lock);
-  const auto found = r.at.find(reinterpret_cast<std::uintptr_t>(address));
-  require(found != r.at.end(), MPI_ERR_ARG);
-  if (--found->second.uses > 0) return;
-  if (found->second.buffer) {
-    munmap(address, found->second.reserved);
-    api().clReleaseMemObject(found->second.buffer);
-  } else {
-    api().clReleaseContext(found->second.context);
+  Range range;
+  {
+    const std::lock_guard guard(r.lock);
+    const auto found = r.at.find(reinterpret_cast<std::uintptr_t>(address));
+    require(found != r.at.end(), MPI_ERR_ARG);
+    if (--found->second.uses > 0) return;
+    range = found->second;
+    r.at.erase(found);
   }
-  r.at.erase(found);
+  // Without the lock, which copies take: the last one that releases a buffer may wait for what uses it.
+  if (range.buffer) {
+    munmap(address, range.reserved);
+    api().clReleaseMemObject(range.buffer);
+  } else {
+    api().clReleaseContext(range.context);
+  }
 }
 
 OpenClDevice::OpenClDevice(ContextHandle context, DeviceHandle device) : context_(context) {

@@ -75,6 +75,11 @@ def test_a_send_on_an_idle_stream_takes_its_data_at_once(nodes):
     tried("freed", hosts=nodes)
 
 
+def test_pinned_memory_that_the_driver_gives_late():
+    """2 x 1"""
+    tried("pinning")
+
+
 @pytest.mark.parametrize("signals", ["memory", "functions"])
 def test_a_kernel_that_fails_before_a_send(nodes, signals):
     """2 x 1"""

@@ -418,6 +418,38 @@ void streams(const gpu::Driver& d) {
   CHECK(MPI_Waitall(2, mixed, MPI_STATUSES_IGNORE) == 0 && x == rank_here && y == rank_here);
 }
 
+/// Of the stand-in: a driver that pins memory only when a stream is idle, which waits for a message. The engine brings that meanwhile.
+void pinning(const gpu::Driver& d) {
+  if (!d.is_stand_in) {
+    std::printf("a GPU's driver is not told when to wait\n");
+    return;
+  }
+  Queue q(d);
+  constexpr std::size_t kSmall = 256;
+  const std::size_t large = (std::size_t{12} << 20) / sizeof(int);  // more than anything before, so that it is not there yet
+  const int count = static_cast<int>(large);
+  std::vector<int> buffer(large);
+  if (rank_here == 0) {
+    const Buffer first(d, Kind::device, kSmall);
+    const Buffer answer(d, Kind::device, kSmall);
+    const Buffer second(d, Kind::device, large);
+    MPI_Request r;
+    d.spin(20'000'000, q.stream);
+    CHECK(MPIX_Send_enqueue(first.at(), kSmall, MPI_INT, 1, 1, q.comm) == 0);
+    CHECK(MPIX_Recv_enqueue(answer.at(), kSmall, MPI_INT, 1, 2, q.comm, MPI_STATUS_IGNORE) == 0);
+    d.call("stand_in_pin_behind", q.stream);
+    CHECK(MPIX_Isend_enqueue(second.at(), count, MPI_INT, 1, 3, q.comm, &r) == 0);
+    d.call("stand_in_pin_behind", gpu::Stream{nullptr});
+    CHECK(MPIX_Wait_enqueue(&r, MPI_STATUS_IGNORE) == 0);
+    q.synchronize();
+  } else if (rank_here == 1) {
+    CHECK(MPIX_Recv_enqueue(buffer.data(), kSmall, MPI_INT, 0, 1, q.comm, MPI_STATUS_IGNORE) == 0);
+    CHECK(MPIX_Send_enqueue(buffer.data(), kSmall, MPI_INT, 0, 2, q.comm) == 0);
+    CHECK(MPIX_Recv_enqueue(buffer.data(), count, MPI_INT, 0, 3, q.comm, MPI_STATUS_IGNORE) == 0);
+    q.synchronize();
+  }
+}
+
 // ---- what goes wrong
 
 /// A kernel that fails before a send: nothing is sent, and the program is told. Only rank 0's GPU is lost.
@@ -576,7 +608,7 @@ int main(int argc, char** argv) {
   const std::map<std::string, std::function<void(const gpu::Driver&)>> known{
       {"messages", messages},       {"order", order},   {"freed", freed}, {"many", many},
       {"collectives", collectives}, {"deep", deep},     {"graph", graph}, {"streams", streams},
-      {"failing", failing},         {"values", values}, {"trace", trace}};
+      {"failing", failing},         {"values", values}, {"trace", trace}, {"pinning", pinning}};
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (word == "--without-memory-operations" || word == "--without-captured-memory-operations") {

@@ -104,6 +104,7 @@ struct All {
   std::atomic<bool> memory_operations{true}, captured_memory_operations{true};
   bool begun = false;
   Stream* ordinary = nullptr;
+  std::atomic<void*> waited_for{nullptr};
 };
 
 All& all() {
@@ -255,6 +256,12 @@ extern "C" [[gnu::visibility("default")]] const char* stand_in_trace(void* strea
   return text.c_str();
 }
 
+/// From now on memory is pinned once this stream is idle, as a driver may have it; null: at once.
+EXPORTED stand_in_pin_behind(void* stream) {
+  all().waited_for = stream;
+  return kSuccess;
+}
+
 // ---- the driver's calls
 
 EXPORTED cuInit(unsigned) {
@@ -359,7 +366,12 @@ EXPORTED cuMemFree_v2(unsigned long long at) {
   }
   return kInvalidValue;
 }
+EXPORTED cuStreamSynchronize(void* stream);
+static void wait_until_it_may_be_pinned() {
+  if (void* const stream = all().waited_for) cuStreamSynchronize(stream);
+}
 EXPORTED cuMemHostAlloc(void** at, std::size_t bytes, unsigned) {
+  wait_until_it_may_be_pinned();
   if (all().failed != kSuccess) return all().failed;
   *at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (*at == MAP_FAILED) return kOutOfMemory;
@@ -368,6 +380,7 @@ EXPORTED cuMemHostAlloc(void** at, std::size_t bytes, unsigned) {
   return kSuccess;
 }
 EXPORTED cuMemHostRegister_v2(void* at, std::size_t bytes, unsigned) {
+  wait_until_it_may_be_pinned();
   const std::lock_guard guard(all().lock);
   all().pinned[reinterpret_cast<std::uintptr_t>(at)] = bytes;
   return kSuccess;
