@@ -92,6 +92,8 @@ constexpr int kHostMemory = 1;  // CU_MEMORYTYPE_HOST
 constexpr unsigned kPortableAndMapped = 1 | 2;
 constexpr unsigned kNonBlocking = 1;
 constexpr unsigned kWithoutTimes = 2;
+constexpr unsigned kNoSync = 1;  // CU_USER_OBJECT_NO_DESTRUCTOR_SYNC, which has to be given
+constexpr unsigned kMove = 1;    // CU_GRAPH_USER_OBJECT_MOVE: the graph has the only reference
 
 class Cuda final : public Driver {
  public:
@@ -169,6 +171,17 @@ class Cuda final : public Driver {
   void call(GpuContext context, StreamHandle stream, void (*function)(void*), void* argument) override {
     const Current current(*this, context);
     check(cuLaunchHostFunc(stream, function, argument), "cuLaunchHostFunc");
+  }
+  bool call_behind_graph(GpuContext context, StreamHandle stream, void (*function)(void*), void* argument) noexcept override {
+    if (!cuStreamGetCaptureInfo || !cuUserObjectCreate || !cuGraphRetainUserObject) return false;
+    const Current current(*this, context);
+    int status = 0;
+    unsigned long long id = 0;
+    void* graph = nullptr;
+    void* object = nullptr;
+    if (cuStreamGetCaptureInfo(stream, &status, &id, &graph, nullptr, nullptr) != kSuccess || status != kCapturing || !graph) return false;
+    return cuUserObjectCreate(&object, argument, function, 1, kNoSync) == kSuccess &&
+           cuGraphRetainUserObject(graph, object, 1, kMove) == kSuccess;
   }
 
   std::byte* host_memory(GpuContext context, std::size_t bytes) override {
@@ -280,6 +293,7 @@ class Cuda final : public Driver {
     library_.find(cuGetErrorString, {"cuGetErrorString"});
     library_.find(cuGraphDestroy, {"cuGraphDestroy"}, false);
     library_.find(cuGraphGetNodes, {"cuGraphGetNodes"}, false);
+    library_.find(cuGraphRetainUserObject, {"cuGraphRetainUserObject"}, false);
     library_.find(cuLaunchHostFunc, {"cuLaunchHostFunc"});
     library_.find(cuMemHostAlloc, {"cuMemHostAlloc"});
     library_.find(cuMemHostGetDevicePointer, {"cuMemHostGetDevicePointer_v2"});
@@ -291,10 +305,12 @@ class Cuda final : public Driver {
     library_.find(cuStreamBeginCapture, {"cuStreamBeginCapture_v2"}, false);
     library_.find(cuStreamCreate, {"cuStreamCreate"});
     library_.find(cuStreamEndCapture, {"cuStreamEndCapture"}, false);
+    library_.find(cuStreamGetCaptureInfo, {"cuStreamGetCaptureInfo_v2"}, false);
     library_.find(cuStreamGetCtx, {"cuStreamGetCtx"});
     library_.find(cuStreamIsCapturing, {"cuStreamIsCapturing"});
     library_.find(cuStreamQuery, {"cuStreamQuery"});
     library_.find(cuThreadExchangeStreamCaptureMode, {"cuThreadExchangeStreamCaptureMode"});
+    library_.find(cuUserObjectCreate, {"cuUserObjectCreate"}, false);
     // The second version is there from CUDA 11.7 on; the first wants a switch of the driver's.
     library_.find(cuStreamWriteValue32, {"cuStreamWriteValue32_v2", "cuStreamWriteValue32"}, false);
     library_.find(cuStreamWaitValue32, {"cuStreamWaitValue32_v2", "cuStreamWaitValue32"}, false);
@@ -346,6 +362,7 @@ class Cuda final : public Driver {
   int (*cuGetErrorString)(int, const char**);
   int (*cuGraphDestroy)(void*);
   int (*cuGraphGetNodes)(void*, void**, std::size_t*);
+  int (*cuGraphRetainUserObject)(void*, void*, unsigned, unsigned);
   int (*cuLaunchHostFunc)(void*, void (*)(void*), void*);
   int (*cuMemHostAlloc)(void**, std::size_t, unsigned);
   int (*cuMemHostGetDevicePointer)(CudaAddress*, void*, unsigned);
@@ -357,12 +374,14 @@ class Cuda final : public Driver {
   int (*cuStreamBeginCapture)(void*, int);
   int (*cuStreamCreate)(void**, unsigned);
   int (*cuStreamEndCapture)(void*, void**);
+  int (*cuStreamGetCaptureInfo)(void*, int*, unsigned long long*, void**, const void**, std::size_t*);
   int (*cuStreamGetCtx)(void*, void**);
   int (*cuStreamIsCapturing)(void*, int*);
   int (*cuStreamQuery)(void*);
   int (*cuStreamWaitValue32)(void*, CudaAddress, std::uint32_t, unsigned);
   int (*cuStreamWriteValue32)(void*, CudaAddress, std::uint32_t, unsigned);
   int (*cuThreadExchangeStreamCaptureMode)(int*);
+  int (*cuUserObjectCreate)(void**, void*, void (*)(void*), unsigned, unsigned);
   // NOLINTEND(readability-identifier-naming)
 };
 
@@ -458,6 +477,17 @@ class Hip final : public Driver {
     const Current current(*this, context);
     check(hipLaunchHostFunc(stream, function, argument), "hipLaunchHostFunc");
   }
+  bool call_behind_graph(GpuContext context, StreamHandle stream, void (*function)(void*), void* argument) noexcept override {
+    if (!hipStreamGetCaptureInfo || !hipUserObjectCreate || !hipGraphRetainUserObject) return false;
+    const Current current(*this, context);
+    int status = 0;
+    unsigned long long id = 0;
+    void* graph = nullptr;
+    void* object = nullptr;
+    if (hipStreamGetCaptureInfo(stream, &status, &id, &graph, nullptr, nullptr) != kSuccess || status != kCapturing || !graph) return false;
+    return hipUserObjectCreate(&object, argument, function, 1, kNoSync) == kSuccess &&
+           hipGraphRetainUserObject(graph, object, 1, kMove) == kSuccess;
+  }
 
   std::byte* host_memory(GpuContext context, std::size_t bytes) override {
     const Current current(*this, context);
@@ -543,6 +573,7 @@ class Hip final : public Driver {
     library_.find(hipGetErrorString, {"hipGetErrorString"});
     library_.find(hipGraphDestroy, {"hipGraphDestroy"}, false);
     library_.find(hipGraphGetNodes, {"hipGraphGetNodes"}, false);
+    library_.find(hipGraphRetainUserObject, {"hipGraphRetainUserObject"}, false);
     library_.find(hipHostMalloc, {"hipHostMalloc"});
     library_.find(hipLaunchHostFunc, {"hipLaunchHostFunc"});
     library_.find(hipMemcpyAsync, {"hipMemcpyAsync"});
@@ -552,12 +583,14 @@ class Hip final : public Driver {
     library_.find(hipStreamBeginCapture, {"hipStreamBeginCapture"}, false);
     library_.find(hipStreamCreateWithFlags, {"hipStreamCreateWithFlags"});
     library_.find(hipStreamEndCapture, {"hipStreamEndCapture"}, false);
+    library_.find(hipStreamGetCaptureInfo, {"hipStreamGetCaptureInfo_v2"}, false);
     library_.find(hipStreamGetDevice, {"hipStreamGetDevice"}, false);
     library_.find(hipStreamIsCapturing, {"hipStreamIsCapturing"});
     library_.find(hipStreamQuery, {"hipStreamQuery"});
     library_.find(hipStreamWaitValue32, {"hipStreamWaitValue32"}, false);
     library_.find(hipStreamWriteValue32, {"hipStreamWriteValue32"}, false);
     library_.find(hipThreadExchangeStreamCaptureMode, {"hipThreadExchangeStreamCaptureMode"});
+    library_.find(hipUserObjectCreate, {"hipUserObjectCreate"}, false);
   }
 
   [[nodiscard]] static int number(GpuContext context) noexcept { return static_cast<int>(reinterpret_cast<std::intptr_t>(context)); }
@@ -589,6 +622,7 @@ class Hip final : public Driver {
   const char* (*hipGetErrorString)(int);
   int (*hipGraphDestroy)(void*);
   int (*hipGraphGetNodes)(void*, void**, std::size_t*);
+  int (*hipGraphRetainUserObject)(void*, void*, unsigned, unsigned);
   int (*hipHostMalloc)(void**, std::size_t, unsigned);
   int (*hipLaunchHostFunc)(void*, void (*)(void*), void*);
   int (*hipMemcpyAsync)(void*, const void*, std::size_t, int, void*);
@@ -598,12 +632,14 @@ class Hip final : public Driver {
   int (*hipStreamBeginCapture)(void*, int);
   int (*hipStreamCreateWithFlags)(void**, unsigned);
   int (*hipStreamEndCapture)(void*, void**);
+  int (*hipStreamGetCaptureInfo)(void*, int*, unsigned long long*, void**, const void**, std::size_t*);
   int (*hipStreamGetDevice)(void*, int*);
   int (*hipStreamIsCapturing)(void*, int*);
   int (*hipStreamQuery)(void*);
   int (*hipStreamWaitValue32)(void*, void*, std::uint32_t, unsigned, std::uint32_t);
   int (*hipStreamWriteValue32)(void*, void*, std::uint32_t, unsigned);
   int (*hipThreadExchangeStreamCaptureMode)(int*);
+  int (*hipUserObjectCreate)(void**, void*, void (*)(void*), unsigned, unsigned);
   // NOLINTEND(readability-identifier-naming)
 };
 

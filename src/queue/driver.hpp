@@ -49,6 +49,10 @@ class Driver {
   /// Until the word is at least `value`; cyclic.
   virtual void wait(GpuContext context, StreamHandle stream, Word* word, std::uint32_t value) = 0;
   virtual void call(GpuContext context, StreamHandle stream, void (*function)(void*), void* argument) = 0;
+  /// Has `function(argument)` called when the graph that the stream is captured into is gone, with all that was made of it: by a thread of
+  /// the driver's, which it must not block. False where the driver cannot: then it is not called.
+  [[nodiscard]] virtual bool call_behind_graph(GpuContext context, StreamHandle stream, void (*function)(void*),
+                                               void* argument) noexcept = 0;
 
   /// Host memory that the driver's copies reach; and a word for `wait`. They stay.
   [[nodiscard]] virtual std::byte* host_memory(GpuContext context, std::size_t bytes) = 0;

@@ -2,8 +2,11 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
+#include <iterator>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -203,7 +206,8 @@ void GpuQueue::wait_here(const Word& word, std::uint32_t value) noexcept {
 }
 
 void GpuQueue::put_in_graph(StepPointer step) {
-  auto made = std::make_unique<Repeated>(Repeated{this, std::move(step), device_.take_words(GpuDevice::Of::graph), false});
+  auto gone = std::make_shared<std::atomic<bool>>(false);
+  auto made = std::make_unique<Repeated>(Repeated{this, std::move(step), device_.take_words(GpuDevice::Of::graph), std::move(gone)});
   Repeated& repeated = *made;
   {
     const std::lock_guard guard(lock_);
@@ -211,10 +215,25 @@ void GpuQueue::put_in_graph(StepPointer step) {
     repeated_.push_back(std::move(made));
   }
   await(1);
+  tell_when_gone(repeated);
   repeated.step->put_before();
   signal_in_graph(repeated);
   if (repeated.step->holds_up()) repeated.step->put_behind();
   engine::wake();
+}
+
+/// Where the driver cannot tell, what the graph needs stays until `forget`.
+void GpuQueue::tell_when_gone(const Repeated& repeated) noexcept {
+  using Gone = std::shared_ptr<std::atomic<bool>>;
+  auto* const gone = new (std::nothrow) Gone(repeated.gone);
+  if (!gone) return;
+  const auto tell = [](void* argument) {
+    const std::unique_ptr<Gone> its(static_cast<Gone*>(argument));
+    // release: what the graph's last launch has done with the words.
+    (*its)->store(true, std::memory_order_release);
+    engine::wake();
+  };
+  if (!device_.driver().call_behind_graph(device_.context(), stream_, tell, gone)) delete gone;
 }
 
 void GpuQueue::signal_in_graph(Repeated& repeated) {
@@ -261,15 +280,31 @@ int GpuQueue::take_error() {
 }
 
 void GpuQueue::forget() noexcept {
-  std::vector<std::unique_ptr<Repeated>> forgotten;
+  std::vector<std::unique_ptr<Repeated>> gone;
   {
     const std::lock_guard guard(lock_);
-    std::vector<std::unique_ptr<Repeated>> active;
-    for (std::unique_ptr<Repeated>& r : repeated_) (r->active ? active : forgotten).push_back(std::move(r));
-    repeated_ = std::move(active);
+    // relaxed: the program says that nothing is launched any more. What has begun is let go of by the engine.
+    for (const std::unique_ptr<Repeated>& r : repeated_) r->gone->store(true, std::memory_order_relaxed);
+    gone = take_gone();
   }
-  await(-static_cast<int>(forgotten.size()));
-  for (const std::unique_ptr<Repeated>& r : forgotten) device_.give_words(GpuDevice::Of::graph, r->words);
+  let_go(gone);
+}
+
+std::vector<std::unique_ptr<GpuQueue::Repeated>> GpuQueue::take_gone() noexcept {
+  const auto stays = [&](const std::unique_ptr<Repeated>& r) {
+    // acquire: what the graph has done with the words.
+    return r->active || !r->gone->load(std::memory_order_acquire);
+  };
+  const auto first = std::stable_partition(repeated_.begin(), repeated_.end(), stays);
+  std::vector<std::unique_ptr<Repeated>> gone(std::make_move_iterator(first), std::make_move_iterator(repeated_.end()));
+  repeated_.erase(first, repeated_.end());
+  return gone;
+}
+
+void GpuQueue::let_go(const std::vector<std::unique_ptr<Repeated>>& gone) noexcept {
+  if (gone.empty()) return;
+  await(-static_cast<int>(gone.size()));
+  for (const std::unique_ptr<Repeated>& r : gone) device_.give_words(GpuDevice::Of::graph, r->words);
 }
 
 // ---- the engine's side
@@ -307,6 +342,7 @@ bool GpuQueue::begin_arrived(std::uint32_t arrived) noexcept {
 }
 
 bool GpuQueue::begin_repeated() noexcept {
+  std::vector<std::unique_ptr<Repeated>> gone;
   {
     const std::lock_guard guard(lock_);
     // From the last one to the first: what is before one that the stream has come to is then seen as well, and begins before it.
@@ -318,7 +354,10 @@ bool GpuQueue::begin_repeated() noexcept {
       count();
       ready_.push_back(&r);
     }
+    const auto is_gone = [&](const auto& r) { return !r->active && r->gone->load(std::memory_order_relaxed); };
+    if (std::ranges::any_of(repeated_, is_gone)) gone = take_gone();
   }
+  let_go(gone);
   if (ready_.empty()) return false;
   for (auto at = ready_.rbegin(); at != ready_.rend(); ++at) run((*at)->step, *at, 1);
   ready_.clear();
@@ -364,14 +403,14 @@ void GpuQueue::run(StepPointer step, Repeated* repeated, std::uint32_t number) n
 void GpuQueue::settle(StepPointer step, Repeated* repeated, std::uint32_t number) noexcept {
   // Before the stream goes on: a program that waits for it has to find the error then.
   if (error_to_tell(*step) != MPI_SUCCESS) error_.store(step->error(), std::memory_order_relaxed);
-  if (repeated) {
-    const std::lock_guard guard(lock_);
-    repeated->active = false;
-  }
   if (step->holds_up()) {
     // release: what the step has done, for what is on the stream after it.
     (repeated ? repeated->words : words_).released->store(number, std::memory_order_release);
     released_.notify();
+  }
+  if (repeated) {
+    const std::lock_guard guard(lock_);
+    repeated->active = false;  // from here on it may be gone
   }
   end(std::move(step));
 }

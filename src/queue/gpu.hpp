@@ -52,7 +52,8 @@ class GpuQueue final : public Queue, public QueueCopies, public std::enable_shar
     GpuQueue* queue;
     StepPointer step;
     Words words;
-    bool active;
+    std::shared_ptr<std::atomic<bool>> gone;  ///< the graph is, with all that was made of it, or is not launched any more
+    bool active = false;
   };
   /// What a host function needs to know, where there are no operations on memory.
   struct Called {
@@ -61,6 +62,10 @@ class GpuQueue final : public Queue, public QueueCopies, public std::enable_shar
   };
 
   void put_in_graph(StepPointer step);
+  void tell_when_gone(const Repeated& repeated) noexcept;
+  /// With the lock: takes out those whose graphs are gone, but for what has begun.
+  [[nodiscard]] std::vector<std::unique_ptr<Repeated>> take_gone() noexcept;
+  void let_go(const std::vector<std::unique_ptr<Repeated>>& gone) noexcept;
   void await(int more) noexcept;
   void wait_for_room(const Step& step);
   [[nodiscard]] bool take_back(std::uint32_t number) noexcept;

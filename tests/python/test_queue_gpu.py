@@ -57,6 +57,13 @@ def test_graphs_that_are_launched_again_and_again(nodes, signals):
     tried(*SIGNALS[signals], "graph", processes=4, hosts=nodes)
 
 
+@pytest.mark.thorough_where(kind="--hip")
+@pytest.mark.parametrize("kind", ["--cuda", "--hip"])
+def test_a_graph_that_is_captured_anew_each_time(kind):
+    """2 x 1"""
+    tried(*["--hip"] * (kind == "--hip"), "recapture")
+
+
 @pytest.mark.thorough_where(signals="functions in graphs")
 @pytest.mark.parametrize("signals", SIGNALS)
 def test_collective_calls_on_device_memory(nodes, signals):

@@ -371,6 +371,56 @@ void graph(const gpu::Driver& d) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/// A graph is captured anew each time: what it has held is given back with it, and with what was made of it, not before.
+void recapture(const gpu::Driver& d) {
+  Queue q(d);
+  constexpr int kN = 2'200'000;  // two of these are 32 MB of pinned memory
+  constexpr int kTimes = 12;
+  const Buffer a(d, Kind::device, kN);
+  const Buffer b(d, Kind::device, kN);
+  const int next = (rank_here + 1) % size_here;
+  const int before = (rank_here + size_here - 1) % size_here;
+  const auto pinned = [&] { return d.is_stand_in ? reinterpret_cast<std::size_t (*)()>(d.symbol("stand_in_pinned"))() : std::size_t{0}; };
+  std::size_t most = 0;
+  for (int i = 0; i < kTimes; ++i) {
+    MPI_Request requests[2];
+    void* graph = nullptr;
+    void* exec = nullptr;
+    d.set(a.device, static_cast<unsigned>(10 * i + rank_here), kN, q.stream);
+    d.begin_capture(q.stream);
+    CHECK(MPIX_Irecv_enqueue(b.at(), kN, MPI_INT, before, 0, q.comm, &requests[0]) == 0);
+    CHECK(MPIX_Isend_enqueue(a.at(), kN, MPI_INT, next, 0, q.comm, &requests[1]) == 0);
+    CHECK(MPIX_Waitall_enqueue(2, requests, MPI_STATUSES_IGNORE) == 0);
+    CHECK(d.call("cuStreamEndCapture", q.stream, &graph) == 0);
+    CHECK(d.call("cuGraphInstantiateWithFlags", &exec, graph, 0ULL) == 0);
+    CHECK(d.call("cuGraphDestroy", graph) == 0);
+    d.launch(exec, q.stream);
+    d.launch(exec, q.stream);
+    CHECK(d.call("cuGraphExecDestroy", exec) == 0);  // it is launched still
+    const std::vector<int> got = b.read(q);
+    CHECK(got.front() == 10 * i + before && got.back() == 10 * i + before);
+    if (i == kTimes / 2) most = pinned();
+  }
+  CHECK(pinned() <= most + (std::size_t{32} << 20));
+  // Of a capture that has failed as well.
+  for (int i = 0; i < kTimes && d.is_stand_in; ++i) {
+    MPI_Request r;
+    void* none = nullptr;
+    d.begin_capture(q.stream);
+    CHECK(MPIX_Irecv_enqueue(b.at(), kN, MPI_INT, before, 0, q.comm, &r) == 0);
+    CHECK(d.synchronize(q.stream) != 0);
+    GIVES(MPIX_Wait_enqueue(&r, MPI_STATUS_IGNORE), MPI_ERR_OTHER);
+    CHECK(d.call("cuStreamEndCapture", q.stream, &none) != 0);
+    // The engine comes to it here.
+    int in = -1;
+    CHECK(MPIX_Irecv_enqueue(&in, 1, MPI_INT, rank_here, 1, q.comm, &r) == 0);
+    CHECK(MPIX_Send_enqueue(&rank_here, 1, MPI_INT, rank_here, 1, q.comm) == 0);
+    CHECK(MPIX_Wait_enqueue(&r, MPI_STATUS_IGNORE) == 0);
+    q.synchronize();
+  }
+  CHECK(pinned() <= most + (std::size_t{32} << 20));
+}
+
 /// Streams that the driver knows by numbers, and several at once.
 void streams(const gpu::Driver& d) {
   for (const std::uintptr_t number : {0, 1, 2}) {
@@ -606,9 +656,9 @@ int main(int argc, char** argv) {
   rank_here = rank_of(MPI_COMM_WORLD);
   size_here = size_of(MPI_COMM_WORLD);
   const std::map<std::string, std::function<void(const gpu::Driver&)>> known{
-      {"messages", messages},       {"order", order},   {"freed", freed}, {"many", many},
-      {"collectives", collectives}, {"deep", deep},     {"graph", graph}, {"streams", streams},
-      {"failing", failing},         {"values", values}, {"trace", trace}, {"pinning", pinning}};
+      {"messages", messages}, {"order", order},     {"freed", freed},        {"many", many},       {"collectives", collectives},
+      {"deep", deep},         {"graph", graph},     {"streams", streams},    {"failing", failing}, {"values", values},
+      {"trace", trace},       {"pinning", pinning}, {"recapture", recapture}};
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (word == "--without-memory-operations" || word == "--without-captured-memory-operations") {

@@ -18,6 +18,9 @@ int cuEventQuery(void*);
 int cuEventRecord(void*, void*);
 int cuGetErrorString(int, const char**);
 int cuGraphDestroy(void*);
+int cuGraphRetainUserObject(void*, void*, unsigned, unsigned);
+int cuStreamGetCaptureInfo_v2(void*, int*, unsigned long long*, void**, const void**, std::size_t*);
+int cuUserObjectCreate(void**, void*, void (*)(void*), unsigned, unsigned);
 int cuGraphGetNodes(void*, void**, std::size_t*);
 int cuLaunchHostFunc(void*, void (*)(void*), void*);
 int cuMemHostAlloc(void**, std::size_t, unsigned);
@@ -101,6 +104,16 @@ EXPORTED hipStreamBeginCapture(void* stream, int mode) { return cuStreamBeginCap
 EXPORTED hipStreamEndCapture(void* stream, void** graph) { return cuStreamEndCapture(stream, graph); }
 EXPORTED hipGraphGetNodes(void* graph, void** nodes, std::size_t* count) { return cuGraphGetNodes(graph, nodes, count); }
 EXPORTED hipGraphDestroy(void* graph) { return cuGraphDestroy(graph); }
+EXPORTED hipStreamGetCaptureInfo_v2(void* stream, int* status, unsigned long long* id, void** graph, const void** nodes,
+                                    std::size_t* count) {
+  return cuStreamGetCaptureInfo_v2(stream, status, id, graph, nodes, count);
+}
+EXPORTED hipUserObjectCreate(void** object, void* argument, void (*function)(void*), unsigned references, unsigned flags) {
+  return cuUserObjectCreate(object, argument, function, references, flags);
+}
+EXPORTED hipGraphRetainUserObject(void* graph, void* object, unsigned count, unsigned flags) {
+  return cuGraphRetainUserObject(graph, object, count, flags);
+}
 EXPORTED hipThreadExchangeStreamCaptureMode(int* mode) { return cuThreadExchangeStreamCaptureMode(mode); }
 EXPORTED hipLaunchHostFunc(void* stream, void (*function)(void*), void* argument) {
   choose();

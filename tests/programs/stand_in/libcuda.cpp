@@ -70,8 +70,12 @@ struct Operation {
   Work work;
 };
 
+/// What a graph, and what is made of it, has to let go of: the last one calls a function.
+using UserObject = std::shared_ptr<void>;
+
 struct Graph {
   std::vector<Operation> operations;
+  std::vector<UserObject> objects;
 };
 
 struct Stream {
@@ -260,6 +264,14 @@ extern "C" [[gnu::visibility("default")]] const char* stand_in_trace(void* strea
 EXPORTED stand_in_pin_behind(void* stream) {
   all().waited_for = stream;
   return kSuccess;
+}
+
+/// Bytes of pinned memory.
+extern "C" [[gnu::visibility("default")]] std::size_t stand_in_pinned() {
+  const std::lock_guard guard(all().lock);
+  std::size_t sum = 0;
+  for (const auto& [at, bytes] : all().pinned) sum += bytes;
+  return sum;
 }
 
 // ---- the driver's calls
@@ -547,8 +559,8 @@ EXPORTED cuStreamEndCapture(void* stream, void** graph) {
   if (!s) return kInvalidHandle;
   const std::lock_guard guard(s->lock);
   if (!s->capture) return kInvalidValue;
-  *graph = s->invalid ? nullptr : s->capture;
-  s->capture = nullptr;
+  if (s->invalid) delete std::exchange(s->capture, nullptr);
+  *graph = std::exchange(s->capture, nullptr);
   return std::exchange(s->invalid, false) ? kCaptureInvalidated : kSuccess;
 }
 EXPORTED cuGraphGetNodes(void* graph, void**, std::size_t* count) {
@@ -560,8 +572,10 @@ EXPORTED cuGraphInstantiateWithFlags(void** exec, void* graph, unsigned long lon
   return kSuccess;
 }
 EXPORTED cuGraphLaunch(void* exec, void* stream) {
-  for (const Operation& o : static_cast<Graph*>(exec)->operations) {
-    if (const int code = put(stream, o.name, o.work); code != kSuccess) return code;
+  const auto& graph = *static_cast<Graph*>(exec);
+  for (const Operation& o : graph.operations) {
+    // A launch needs the objects until it is over.
+    if (const int code = put(stream, o.name, [work = o.work, objects = graph.objects] { return work(); }); code != kSuccess) return code;
   }
   return kSuccess;
 }
@@ -571,6 +585,27 @@ EXPORTED cuGraphDestroy(void* graph) {
 }
 EXPORTED cuGraphExecDestroy(void* exec) {
   delete static_cast<Graph*>(exec);
+  return kSuccess;
+}
+
+EXPORTED cuStreamGetCaptureInfo_v2(void* stream, int* status, unsigned long long* id, void** graph, const void**, std::size_t*) {
+  const int code = cuStreamIsCapturing(stream, status);
+  if (code != kSuccess || *status == 0) return code;
+  Stream* const s = find(stream);
+  const std::lock_guard guard(s->lock);
+  *id = 1;
+  *graph = s->capture;
+  return kSuccess;
+}
+EXPORTED cuUserObjectCreate(void** object, void* argument, void (*function)(void*), unsigned references, unsigned flags) {
+  if (references != 1 || flags != 1) return kInvalidValue;
+  *object = new UserObject(argument, function);
+  return kSuccess;
+}
+EXPORTED cuGraphRetainUserObject(void* graph, void* object, unsigned count, unsigned flags) {
+  if (count != 1 || flags != 1) return kInvalidValue;
+  const std::unique_ptr<UserObject> moved(static_cast<UserObject*>(object));
+  static_cast<Graph*>(graph)->objects.push_back(*moved);
   return kSuccess;
 }
 
