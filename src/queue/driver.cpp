@@ -2,6 +2,7 @@
 #include "queue/driver.hpp"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <mpi.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -26,12 +27,32 @@ constexpr int kFirstOfCaptures = 900;  // of the errors that only say that a str
 constexpr int kLastOfCaptures = 908;
 [[nodiscard]] constexpr bool is_of_captures(int code) noexcept { return code >= kFirstOfCaptures && code <= kLastOfCaptures; }
 
+/// The path of a library that is in memory, by how the name of its file begins; empty where there is none.
+[[nodiscard]] std::string path_in_memory(std::string_view begin) {
+  struct Search {
+    std::string_view begin;
+    std::string path;
+  } search{begin, {}};
+  const auto look = [](dl_phdr_info* info, std::size_t, void* to) {
+    auto& s = *static_cast<Search*>(to);
+    const std::string_view path = info->dlpi_name;
+    if (!path.substr(path.rfind('/') + 1).starts_with(s.begin)) return 0;
+    s.path = path;
+    return 1;
+  };
+  dl_iterate_phdr(look, &search);
+  return search.path;
+}
+
 /// Finds functions of a library.
 class Library {
  public:
-  /// The first of them that is there. `why`: what was looked for.
+  /// The one that the program uses already: its handles are none of another's, which may be there beside it. Else the first of the names
+  /// that is there. `why`: what was looked for.
   template <std::size_t N>
-  bool open(const char* const (&names)[N], std::string& why) {
+  bool open(std::string_view begin, const char* const (&names)[N], std::string& why) {
+    if (const std::string path = path_in_memory(begin); !path.empty()) handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    if (handle_) return true;
     for (const char* const name : names) {
       handle_ = dlopen(name, RTLD_NOW | RTLD_LOCAL);
       if (handle_) return true;
@@ -98,7 +119,7 @@ constexpr unsigned kMove = 1;    // CU_GRAPH_USER_OBJECT_MOVE: the graph has the
 class Cuda final : public Driver {
  public:
   bool open(std::string& why) {
-    if (!library_.open({"libcuda.so.1", "libcuda.so"}, why)) return false;
+    if (!library_.open("libcuda.so", {"libcuda.so.1", "libcuda.so"}, why)) return false;
     find_functions();
     if (!library_.missing().empty()) {
       why = "libcuda.so.1 has no " + library_.missing() + ": it is older than CUDA 10.1, or no driver";
@@ -404,14 +425,14 @@ struct HipPointer {
 class Hip final : public Driver {
  public:
   bool open(std::string& why) {
-    if (!library_.open({"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"}, why)) return false;
+    if (!library_.open("libamdhip64.so", {"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"}, why)) return false;
     find_functions();
     if (!library_.missing().empty()) {
       why = "libamdhip64.so has no " + library_.missing() + ": it is older than ROCm 5";
       return false;
     }
     int version = 0;
-    cuda_types_ = hipRuntimeGetVersion(&version) == kSuccess && version >= kRocm6;
+    cuda_types_ = hipRuntimeGetVersion && hipRuntimeGetVersion(&version) == kSuccess && version >= kRocm6;
     return true;
   }
 

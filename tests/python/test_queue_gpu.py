@@ -4,6 +4,7 @@ The stand-in shows in which order plait calls the driver, and what it does with 
 """
 
 import ctypes
+import shutil
 import subprocess
 
 import pytest
@@ -113,6 +114,19 @@ def test_hip(nodes):
     tried("--hip", "messages", "order", "freed", "collectives", "graph", "values", hosts=nodes)
     done = tried("--hip", "--without-memory-operations", "order", "graph", "failing", hosts=nodes)
     assert "HIP says at hipStreamQuery: an illegal memory access was encountered (error 700)" in done.stderr
+
+
+def test_the_library_that_the_program_uses_is_taken(tmp_path):
+    """1 x 1: HIP of two ROCms, of which the one that the loader finds by the common name is of no use"""
+    others = tmp_path / "others"
+    others.mkdir()
+    (others / "libamdhip64.so").write_text("no library")
+    own = tmp_path / "libamdhip64.so.6"
+    folder = MPI.build / "stand_in"
+    assert stand_in()
+    shutil.copy(folder / "libamdhip64.so", own)
+    env = [f"LD_PRELOAD={own}", f"LD_LIBRARY_PATH={others}:{folder}"]
+    assert run("queue_gpu", "--hip", "trace", processes=1, env=env).stdout == "trace: right\n"
 
 
 def test_signals_by_host_functions_if_asked_for():
