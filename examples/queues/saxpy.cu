@@ -2,8 +2,11 @@
  * 0 makes x, and process 1 gets it on its stream and computes there; nobody waits for the stream in between. Beyond print: N and its value, the
  * check that the paper's comment names, and the kernel uses its parameter a.
  *
- *   nvcc -O2 saxpy.cu -o saxpy $(pkg-config --cflags --libs plait)     (the flags of the linker behind -Xlinker)
- *   plait run -n 2 ./saxpy */
+ *   nvcc -O2 -c saxpy.cu $(pkg-config --cflags plait)
+ *   plait c++ saxpy.o -o saxpy -L/usr/local/cuda/lib64 -lcudart
+ *   plait run -n 2 ./saxpy
+ *
+ * nvcc links first with a linker of its own, which takes no linker script, as the libraries of some MPIs are; so the host's compiler links. */
 #include <cuda_runtime.h>
 #include <plait/mpix.h>
 #include <stdio.h>

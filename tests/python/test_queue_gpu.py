@@ -4,8 +4,11 @@ The stand-in shows in which order plait calls the driver, and what it does with 
 """
 
 import ctypes
+import os
+import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 from plait import launch
@@ -168,6 +171,21 @@ int main(int argc, char** argv) {
         assert done.stdout == "refused\n"
         assert f"a queue of type {kind} needs its driver: {library}" in done.stderr
         assert "not found by the loader (in LD_LIBRARY_PATH, in the ldconfig cache and in the system's folders)" in done.stderr
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(not Path("/usr/local/cuda/bin/nvcc").exists(), reason="there is no nvcc")
+@pytest.mark.parametrize("page", ["examples/queues/saxpy.cu", "docs/linking.md"])
+def test_the_lines_that_compile_the_example_in_cuda(page, tmp_path):
+    shutil.copy(ROOT / "examples" / "queues" / "saxpy.cu", tmp_path)
+    text = (ROOT / page).read_text()
+    lines = [line.strip(" *") for line in text.splitlines() if re.match(r"[ *]*(nvcc .*saxpy|(plait )?c\+\+ saxpy)", line)]
+    assert len(lines) == 2
+    path = f"{ROOT}:/usr/local/cuda/bin:{os.environ['PATH']}"
+    env = os.environ | {"PATH": path, "PLAIT_MPI": MPI.name, "PKG_CONFIG_PATH": str(MPI.build / "lib" / "pkgconfig")}
+    for line in lines:
+        subprocess.run(line, shell=True, check=True, timeout=120, cwd=tmp_path, env=env)
+    assert (tmp_path / "saxpy").exists()
 
 
 def test_measurements_run():
