@@ -46,6 +46,7 @@ int plait_queue_record(plait_queue queue, plait_event event);
 int plait_queue_wait_event(plait_queue queue, plait_event event);
 /* MPI_ERR_OTHER: it has occurred, but its queue had failed, and has not run all that was before it. */
 int plait_event_query(plait_event event, int* occurred);
+/* MPI_ERR_ARG also where it would never occur, as it is behind the function that makes the call, on the same queue. */
 int plait_event_synchronize(plait_event event);
 
 #ifdef __cplusplus

@@ -69,7 +69,10 @@ int release(MPI_Comm* comm, int (*native)(MPI_Comm*), const char* call = __built
     return on(*comm, body, call);
   }
   if (comm) p2p::wait_until_made(*comm);
-  if (queue::Communicator* const q = queue::find(c)) queue::wait_until_over(*q);
+  if (queue::Communicator* const q = queue::find(c)) {
+    const int error = on(*comm, [&] { queue::wait_until_over(*q, call); }, call);
+    if (error != MPI_SUCCESS) return error;
+  }
   // These two are not freed, as the MPI will say.
   if (c && *comm != MPI_COMM_WORLD && *comm != MPI_COMM_SELF) {
     if (c->collectives || c->by_leaders) {

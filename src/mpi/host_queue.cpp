@@ -143,6 +143,7 @@ extern "C" int plait_event_synchronize(plait_event event) {
   return answer([&] {
     const std::shared_ptr<Occurrence> last = last_of(event);
     if (!last) return;
+    require(!last->waits_for_caller(), MPI_ERR_ARG);
     last->wait();
     require(!last->has_failed(), MPI_ERR_OTHER);
   });

@@ -1,5 +1,6 @@
 #include "queue/communicator.hpp"
 
+#include <cstdio>
 #include <vector>
 
 #include "base/error.hpp"
@@ -82,14 +83,21 @@ p2p::Draft take_over(p2p::Draft made, QueuePointer queue) {
   return draft;
 }
 
-void wait_until_over(Communicator& c) {
+void wait_until_over(Communicator& c, const char* call) {
   const std::function<std::string()> text = [&] {
     return std::to_string(c.queue->outstanding()) + " operations that are on the queue of " + p2p::name_of(p2p::to_bits(c.handle));
   };
   p2p::Hang hang(text);
   progress::wait_until(
-      engine::where_steps_end(), progress::kForThreads, [] { return false; }, [&] { return c.queue->outstanding() == 0; },
-      [&] { hang.check({"MPI_Comm_free", nullptr}); });
+      engine::where_steps_end(), progress::kForThreads, [] { return false; },
+      [&] { return c.queue->outstanding() == 0 || c.queue->waits_for_caller(); }, [&] { hang.check({call, nullptr}); });
+  if (c.queue->outstanding() == 0) return;
+  std::fprintf(
+      stderr,
+      "plait: %s: operations are on the queue behind the function that makes this call, and would wait for each other for ever: free "
+      "the communicator after them, or outside of the queue\n",
+      call);
+  throw MPIError{MPI_ERR_ARG, false};
 }
 
 }  // namespace plait::queue

@@ -34,8 +34,9 @@ struct Communicator final : p2p::Communicator {
 /// one, `queue` is given. Collective then. Throws MPIError, std::bad_alloc.
 [[nodiscard]] p2p::Draft take_over(p2p::Draft made, QueuePointer queue);
 
-/// Before it is freed: until its steps are over. They may be another communicator's of the same queue.
-void wait_until_over(Communicator& c);
+/// Before it is freed: until its steps are over. They may be another communicator's of the same queue. Throws MPIError{MPI_ERR_ARG} where
+/// they would never begin, as the caller is a function that is before them on the queue; the reason is on stderr then.
+void wait_until_over(Communicator& c, const char* call);
 
 /// A message, whose arguments are checked here. It holds up the queue where no request is made of it. `status`: of a receive that holds it
 /// up, or null. Throws MPIError, std::bad_alloc.

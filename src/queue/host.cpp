@@ -1,5 +1,6 @@
 #include "queue/host.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -82,6 +83,8 @@ void Occurrence::wait() noexcept {
   }
 }
 
+bool Occurrence::waits_for_caller() const noexcept { return running_here && running_here == queue_ && !has_occurred(); }
+
 HostQueue::~HostQueue() {
   // The last reference may be given up by the queue's own thread, as the step of a communicator that is freed.
   if (thread_.joinable()) thread_.detach();
@@ -140,7 +143,10 @@ void HostQueue::put(StepPointer step) {
 void HostQueue::put(plait_queue_function* function, void* argument) {
   push({.kind = Item::Kind::function, .function = function, .argument = argument});
 }
-void HostQueue::record(std::shared_ptr<Occurrence> occurrence) { push({.kind = Item::Kind::record, .occurrence = std::move(occurrence)}); }
+void HostQueue::record(std::shared_ptr<Occurrence> occurrence) {
+  occurrence->set_queue(*this);
+  push({.kind = Item::Kind::record, .occurrence = std::move(occurrence)});
+}
 void HostQueue::wait_for(std::shared_ptr<Occurrence> occurrence) { push({.kind = Item::Kind::wait, .occurrence = std::move(occurrence)}); }
 
 int HostQueue::take_error() {
@@ -213,15 +219,24 @@ void HostQueue::run_executor() noexcept {
 
 bool HostQueue::runs_here() const noexcept { return running_here == this; }
 
+bool HostQueue::waits_for_caller() const noexcept {
+  if (!runs_here()) return false;
+  const std::lock_guard guard(lock_);
+  return std::ranges::any_of(items_, [](const Item& item) { return item.kind == Item::Kind::step; });
+}
+
 bool HostQueue::run(Item& item) noexcept {
   switch (item.kind) {
     case Item::Kind::function:
       if (skipping_.load(std::memory_order_relaxed)) return true;
       leave_to_engine();
       at_steps_.store(false, std::memory_order_release);
-      running_here = this;
-      if (item.function(item.argument) != 0) fail(MPI_ERR_OTHER);
-      running_here = nullptr;
+      {
+        // An executor may run one queue's function inside of another's.
+        const HostQueue* const around = std::exchange(running_here, this);
+        if (item.function(item.argument) != 0) fail(MPI_ERR_OTHER);
+        running_here = around;
+      }
       return true;
     case Item::Kind::step:
       return run(std::move(item.step), item.left);

@@ -15,6 +15,8 @@
 
 namespace plait::queue {
 
+class HostQueue;
+
 /// One place at which an event was recorded: it occurs once, and says then whether what was before it has run or its queue had failed.
 class Occurrence {
  public:
@@ -26,11 +28,16 @@ class Occurrence {
   [[nodiscard]] bool call(std::function<void(bool)> then);
   /// Blocks until it occurs.
   void wait() noexcept;
+  /// Where it was recorded.
+  void set_queue(const HostQueue& queue) noexcept { queue_ = &queue; }
+  /// Would it never occur while the caller waits for it, as it is behind a function that the caller runs?
+  [[nodiscard]] bool waits_for_caller() const noexcept;
 
  private:
   enum class State : std::uint8_t { to_come, reached, failed };
   std::atomic<State> state_{State::to_come};
   EventCount event_;
+  const HostQueue* queue_ = nullptr;  ///< not used but for its address: the queue may be gone
   std::mutex lock_;
   std::vector<std::function<void(bool)>> then_;
 };
@@ -54,6 +61,7 @@ class HostQueue final : public Queue, public std::enable_shared_from_this<HostQu
   void record(std::shared_ptr<Occurrence> occurrence);
   void wait_for(std::shared_ptr<Occurrence> occurrence);
   [[nodiscard]] int take_error() override;
+  [[nodiscard]] bool waits_for_caller() const noexcept override;
 
   /// The engine stops: whoever runs the queue is at no step any more when it returns, and begins none.
   void leave_steps() noexcept;
@@ -93,7 +101,7 @@ class HostQueue final : public Queue, public std::enable_shared_from_this<HostQu
   void* extra_ = nullptr;
   std::thread thread_;
   EventCount filled_;
-  std::mutex lock_;  // over what follows
+  mutable std::mutex lock_;  // over what follows
   std::deque<Item> items_;
   bool running_ = false;  ///< the executor has been asked, or what runs waits for something
   bool closed_ = false;

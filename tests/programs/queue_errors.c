@@ -75,6 +75,36 @@ static int from_inside(void* p) {
   return 0;
 }
 
+/// A function that waits for what is behind itself: each call that would never end is told.
+struct behind {
+  plait_event event;
+  MPI_Comm comm;
+  sem_t put;
+  int all;
+};
+static int wait_for_itself(void* p) {
+  struct behind* const b = p;
+  sem_wait(&b->put);
+  MPI_Comm comm = b->comm;
+  b->all = plait_event_synchronize(b->event) == MPI_ERR_ARG && class_of(MPI_Comm_free(&comm)) == MPI_ERR_ARG && comm == b->comm;
+  return 0;
+}
+static void function_that_waits(plait_queue queue, MPI_Comm comm) {
+  struct behind b = {.comm = comm};
+  int x = -1, occurred = 0;
+  MPI_Request r;
+  sem_init(&b.put, 0, 0);
+  CHECK(!plait_event_create(&b.event));
+  CHECK(!plait_queue_enqueue(queue, wait_for_itself, &b));
+  CHECK(!MPIX_Irecv_enqueue(&x, 1, MPI_INT, other, 0, comm, &r));
+  CHECK(!MPIX_Send_enqueue(&rank, 1, MPI_INT, other, 0, comm));
+  CHECK(!MPIX_Wait_enqueue(&r, MPI_STATUS_IGNORE));
+  CHECK(!plait_queue_record(queue, b.event));
+  sem_post(&b.put);
+  CHECK(!plait_event_synchronize(b.event) && !plait_event_query(b.event, &occurred) && occurred && b.all && x == other);
+  CHECK(!plait_event_free(&b.event));
+}
+
 static void arguments(MPI_Comm comm) {
   int x = 0;
   MPI_Request r = MPI_REQUEST_NULL;
@@ -349,6 +379,7 @@ int main(int argc, char** argv) {
   two_queues(comm, two);
   failing_function(queue, comm);
   failing_event(queue, second, two);
+  function_that_waits(queue, comm);
   truncation(queue, comm);
   freed_queue();
   GIVES(MPIX_Stream_free(&stream), MPI_ERR_ARG);  // its communicator is there still

@@ -30,6 +30,7 @@ def test_mistakes(level):
     assert done.stdout == "all mistakes are told\n"
     assert 'the info\'s "type" is "abacus"; plait knows cudaStream_t, hipStream_t, cl_command_queue and plait_queue' in done.stderr
     assert 'the info\'s "value" is no plait_queue, or one that is freed' in done.stderr
+    assert "plait: MPI_Comm_free: operations are on the queue behind the function that makes this call" in done.stderr
 
 
 def test_a_failure_ends_the_job_where_the_handler_says_so():
