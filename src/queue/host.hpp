@@ -35,11 +35,11 @@ class Occurrence {
 
  private:
   enum class State : std::uint8_t { to_come, reached, failed };
-  std::atomic<State> state_{State::to_come};
   EventCount event_;
   const HostQueue* queue_ = nullptr;  ///< not used but for its address: the queue may be gone
-  std::mutex lock_;
   std::vector<std::function<void(bool)>> then_;
+  std::mutex lock_;
+  std::atomic<State> state_{State::to_come};
 };
 
 class HostQueue final : public Queue, public std::enable_shared_from_this<HostQueue> {
