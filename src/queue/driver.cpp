@@ -441,6 +441,7 @@ class Hip final : public Driver {
       why = "at the address that the info's \"value\" gives there is no memory: it is no hipStream_t";
       return false;
     }
+    const LastError kept(*this);
     int device = -1;
     const int code = hipStreamGetDevice ? hipStreamGetDevice(stream, &device) : hipGetDevice(&device);
     // It finds a device for a stream that is none.
@@ -562,10 +563,25 @@ class Hip final : public Driver {
   }
 
  private:
+  /// The program finds no error of plait's calls in hipGetLastError, as "not ready" is one for HIP; nor one less of its own.
+  class LastError {
+   public:
+    explicit LastError(const Hip& hip) noexcept : hip_(hip), none_(hip.hipPeekAtLastError() == kSuccess) {}
+    ~LastError() {
+      if (none_) static_cast<void>(hip_.hipGetLastError());
+    }
+    LastError(const LastError&) = delete;
+    LastError& operator=(const LastError&) = delete;
+
+   private:
+    const Hip& hip_;
+    const bool none_;
+  };
+
   /// As CUDA's; a thread has a device instead of a stack of contexts.
   class Current {
    public:
-    Current(const Hip& hip, GpuContext context) noexcept : hip_(hip) {
+    Current(const Hip& hip, GpuContext context) noexcept : hip_(hip), kept_(hip) {
       hip_.hipGetDevice(&before_);
       if (before_ != number(context)) hip_.hipSetDevice(number(context));
       hip_.hipThreadExchangeStreamCaptureMode(&mode_);
@@ -580,6 +596,7 @@ class Hip final : public Driver {
 
    private:
     const Hip& hip_;
+    const LastError kept_;
     int before_ = 0;
     int context_ = 0;
     int mode_ = kRelaxed;
@@ -592,12 +609,14 @@ class Hip final : public Driver {
     library_.find(hipExtMallocWithFlags, {"hipExtMallocWithFlags"}, false);
     library_.find(hipGetDevice, {"hipGetDevice"});
     library_.find(hipGetErrorString, {"hipGetErrorString"});
+    library_.find(hipGetLastError, {"hipGetLastError"});
     library_.find(hipGraphDestroy, {"hipGraphDestroy"}, false);
     library_.find(hipGraphGetNodes, {"hipGraphGetNodes"}, false);
     library_.find(hipGraphRetainUserObject, {"hipGraphRetainUserObject"}, false);
     library_.find(hipHostMalloc, {"hipHostMalloc"});
     library_.find(hipLaunchHostFunc, {"hipLaunchHostFunc"});
     library_.find(hipMemcpyAsync, {"hipMemcpyAsync"});
+    library_.find(hipPeekAtLastError, {"hipPeekAtLastError"});
     library_.find(hipPointerGetAttributes, {"hipPointerGetAttributes"});
     library_.find(hipRuntimeGetVersion, {"hipRuntimeGetVersion"});
     library_.find(hipSetDevice, {"hipSetDevice"});
@@ -641,12 +660,14 @@ class Hip final : public Driver {
   int (*hipExtMallocWithFlags)(void**, std::size_t, unsigned);
   int (*hipGetDevice)(int*);
   const char* (*hipGetErrorString)(int);
+  int (*hipGetLastError)();
   int (*hipGraphDestroy)(void*);
   int (*hipGraphGetNodes)(void*, void**, std::size_t*);
   int (*hipGraphRetainUserObject)(void*, void*, unsigned, unsigned);
   int (*hipHostMalloc)(void**, std::size_t, unsigned);
   int (*hipLaunchHostFunc)(void*, void (*)(void*), void*);
   int (*hipMemcpyAsync)(void*, const void*, std::size_t, int, void*);
+  int (*hipPeekAtLastError)();
   int (*hipPointerGetAttributes)(HipPointer*, const void*);
   int (*hipRuntimeGetVersion)(int*);
   int (*hipSetDevice)(int);

@@ -114,7 +114,7 @@ def test_what_is_put_on_a_stream():
 @pytest.mark.thorough_where(nodes=2)
 def test_hip(nodes):
     """2 x 1: by a stand-in for HIP's library"""
-    tried("--hip", "messages", "order", "freed", "collectives", "graph", "values", hosts=nodes)
+    tried("--hip", "last_error", "messages", "order", "freed", "collectives", "graph", "values", hosts=nodes)
     done = tried("--hip", "--without-memory-operations", "order", "graph", "failing", hosts=nodes)
     assert "HIP says at hipStreamQuery: an illegal memory access was encountered (error 700)" in done.stderr
 

@@ -1,4 +1,5 @@
 // Operations on CUDA streams, by a GPU's driver or the stand-in. `queue_gpu WHAT...`: the names of the functions below that main() lists.
+#include <dlfcn.h>
 #include <mpi.h>
 #include <plait/mpix.h>
 #include <unistd.h>
@@ -500,6 +501,28 @@ void pinning(const gpu::Driver& d) {
   }
 }
 
+/// Of HIP: what plait asks leaves the program's last error as it is.
+void last_error(const gpu::Driver& d) {
+  CHECK(d.is_stand_in);
+  Queue q(d);
+  void* const library = dlopen("libamdhip64.so", RTLD_NOW | RTLD_NOLOAD);
+  CHECK(library != nullptr);
+  const auto peek = reinterpret_cast<int (*)()>(dlsym(library, "hipPeekAtLastError"));
+  const auto query = reinterpret_cast<int (*)(void*)>(dlsym(library, "hipStreamQuery"));
+  CHECK(peek() == 0);
+  d.spin(20'000'000, q.stream);
+  int in = -1;
+  MPI_Request r;
+  CHECK(MPIX_Irecv_enqueue(&in, 1, MPI_INT, rank_here, 0, q.comm, &r) == 0);
+  CHECK(MPIX_Send_enqueue(&rank_here, 1, MPI_INT, rank_here, 0, q.comm) == 0);
+  CHECK(peek() == 0);
+  CHECK(query(q.stream) != 0 && peek() != 0);
+  CHECK(MPIX_Wait_enqueue(&r, MPI_STATUS_IGNORE) == 0);
+  CHECK(peek() != 0);
+  q.synchronize();
+  CHECK(in == rank_here);
+}
+
 // ---- what goes wrong
 
 /// A kernel that fails before a send: nothing is sent, and the program is told. Only rank 0's GPU is lost.
@@ -655,10 +678,20 @@ int main(int argc, char** argv) {
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
   rank_here = rank_of(MPI_COMM_WORLD);
   size_here = size_of(MPI_COMM_WORLD);
-  const std::map<std::string, std::function<void(const gpu::Driver&)>> known{
-      {"messages", messages}, {"order", order},     {"freed", freed},        {"many", many},       {"collectives", collectives},
-      {"deep", deep},         {"graph", graph},     {"streams", streams},    {"failing", failing}, {"values", values},
-      {"trace", trace},       {"pinning", pinning}, {"recapture", recapture}};
+  const std::map<std::string, std::function<void(const gpu::Driver&)>> known{{"messages", messages},
+                                                                             {"order", order},
+                                                                             {"freed", freed},
+                                                                             {"many", many},
+                                                                             {"collectives", collectives},
+                                                                             {"deep", deep},
+                                                                             {"graph", graph},
+                                                                             {"streams", streams},
+                                                                             {"failing", failing},
+                                                                             {"values", values},
+                                                                             {"trace", trace},
+                                                                             {"pinning", pinning},
+                                                                             {"recapture", recapture},
+                                                                             {"last_error", last_error}};
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (word == "--without-memory-operations" || word == "--without-captured-memory-operations") {

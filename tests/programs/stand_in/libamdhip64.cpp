@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <set>
+#include <utility>
 
 #define EXPORTED extern "C" [[gnu::visibility("default")]] int
 
@@ -54,6 +55,13 @@ struct Pointer {
 std::mutex lock;
 std::set<void*> signals;
 
+/// What is no success is the thread's last error until it is asked for.
+thread_local int last_error = kSuccess;
+int noted(int code) {
+  if (code != kSuccess) last_error = code;
+  return code;
+}
+
 unsigned long long address(const void* at) { return reinterpret_cast<unsigned long long>(at); }
 
 }  // namespace
@@ -67,6 +75,8 @@ extern "C" [[gnu::visibility("default")]] const char* hipGetErrorString(int code
   cuGetErrorString(code, &text);
   return text;
 }
+EXPORTED hipPeekAtLastError() { return last_error; }
+EXPORTED hipGetLastError() { return std::exchange(last_error, kSuccess); }
 EXPORTED hipGetDevice(int* device) {
   *device = 0;  // as of a thread that has chosen none
   cuCtxGetDevice(device);
@@ -98,7 +108,7 @@ EXPORTED hipStreamCreateWithFlags(void** stream, unsigned flags) {
   choose();
   return cuStreamCreate(stream, flags);
 }
-EXPORTED hipStreamQuery(void* stream) { return cuStreamQuery(stream); }
+EXPORTED hipStreamQuery(void* stream) { return noted(cuStreamQuery(stream)); }
 EXPORTED hipStreamIsCapturing(void* stream, int* status) { return cuStreamIsCapturing(stream, status); }
 EXPORTED hipStreamBeginCapture(void* stream, int mode) { return cuStreamBeginCapture_v2(stream, mode); }
 EXPORTED hipStreamEndCapture(void* stream, void** graph) { return cuStreamEndCapture(stream, graph); }
@@ -142,7 +152,7 @@ EXPORTED hipExtMallocWithFlags(void** at, std::size_t bytes, unsigned flags) {
 EXPORTED hipPointerGetAttributes(Pointer* pointer, const void* at) {
   unsigned type = 0;
   *pointer = {};
-  if (cuPointerGetAttribute(&type, 2, address(at)) != kSuccess) return kSuccess;  // not registered
+  if (cuPointerGetAttribute(&type, 2, address(at)) != kSuccess) return noted(kInvalidValue);  // not registered
   pointer->type = static_cast<int>(type);
   return cuPointerGetAttribute(&pointer->device, 9, address(at));
 }
@@ -156,4 +166,4 @@ EXPORTED hipEventRecord(void* event, void* stream) {
   choose();
   return cuEventRecord(event, stream);
 }
-EXPORTED hipEventQuery(void* event) { return cuEventQuery(event); }
+EXPORTED hipEventQuery(void* event) { return noted(cuEventQuery(event)); }
