@@ -8,10 +8,12 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <new>
 #include <string_view>
+#include <utility>
 
 #include "base/error.hpp"
 
@@ -145,6 +147,10 @@ class Cuda final : public Driver {
     check(cuCtxGetDevice(&device), "cuCtxGetDevice");
     return device;
   }
+  std::uint64_t number_of(GpuContext context) noexcept override {
+    unsigned long long number = 0;
+    return cuCtxGetId && cuCtxGetId(context, &number) == kSuccess ? number : 0;
+  }
 
   bool has_memory_operations(GpuContext context, StreamHandle own, Word* arrived, Word* released) noexcept override {
     if (!cuStreamWriteValue32 || !cuStreamWaitValue32) return false;
@@ -225,18 +231,19 @@ class Cuda final : public Driver {
     // A page of words, each in lines of its own.
     constexpr std::size_t kPage = 4096;
     constexpr std::size_t kApart = 128;
-    const auto cut = [&] { return new (page_ + (left_ -= kApart)) Word(0); };
+    const std::pair key{context, number_of(context)};
+    const auto cut = [](Page& page) { return new (page.at + (page.left -= kApart)) Word(0); };
     {
       const std::lock_guard guard(lock_);
-      if (left_ > 0) return cut();
+      if (Page& page = pages_[key]; page.left > 0) return cut(page);
     }
     // Without the lock: the driver may wait for a stream here. What is left of a page that another thread has brought meanwhile is not
     // used.
-    std::byte* const page = host_memory(context, kPage);
+    std::byte* const taken = host_memory(context, kPage);
     const std::lock_guard guard(lock_);
-    page_ = page;
-    left_ = kPage;
-    return cut();
+    Page& page = pages_[key];
+    page = {taken, kPage};
+    return cut(page);
   }
   GpuPlace place(GpuContext context, const void* at) noexcept override {
     const Current current(*this, context);
@@ -306,6 +313,7 @@ class Cuda final : public Driver {
 
   void find_functions() {
     library_.find(cuCtxGetDevice, {"cuCtxGetDevice"});
+    library_.find(cuCtxGetId, {"cuCtxGetId"}, false);
     library_.find(cuCtxPopCurrent, {"cuCtxPopCurrent_v2"});
     library_.find(cuCtxPushCurrent, {"cuCtxPushCurrent_v2"});
     library_.find(cuEventCreate, {"cuEventCreate"});
@@ -368,13 +376,18 @@ class Cuda final : public Driver {
 
   Library library_;
   Reasons reasons_;
-  std::mutex lock_;  // over these two
-  std::byte* page_ = nullptr;
-  std::size_t left_ = 0;
+  /// Of words.
+  struct Page {
+    std::byte* at = nullptr;
+    std::size_t left = 0;
+  };
+  std::mutex lock_;  // over the next
+  std::map<std::pair<GpuContext, std::uint64_t>, Page> pages_;
 
   // As CUDA calls them.
   // NOLINTBEGIN(readability-identifier-naming)
   int (*cuCtxGetDevice)(CudaDevice*);
+  int (*cuCtxGetId)(void*, unsigned long long*);
   int (*cuCtxPopCurrent)(void**);
   int (*cuCtxPushCurrent)(void*);
   int (*cuEventCreate)(void**, unsigned);
@@ -453,6 +466,7 @@ class Hip final : public Driver {
     return false;
   }
   int device_of(GpuContext context) override { return number(context); }
+  std::uint64_t number_of(GpuContext) noexcept override { return 0; }
 
   bool has_memory_operations(GpuContext context, StreamHandle own, Word* arrived, Word* released) noexcept override {
     if (!hipStreamWriteValue32 || !hipStreamWaitValue32 || !has_signal_memory_.load(std::memory_order_relaxed)) return false;

@@ -35,6 +35,9 @@ class Driver {
   /// The context of a stream of the calling thread's. False where the driver knows none such; `why` says more.
   [[nodiscard]] virtual bool find_context(StreamHandle stream, GpuContext& context, std::string& why) = 0;
   [[nodiscard]] virtual int device_of(GpuContext context) = 0;
+  /// Another one once a context has been ended (cudaDeviceReset), and what it had is gone, though the next one is called the same. Always 0
+  /// where the driver does not tell.
+  [[nodiscard]] virtual std::uint64_t number_of(GpuContext context) noexcept = 0;
 
   /// Can streams write and wait for words? Can they in graphs? Tried with a stream and words of plait's.
   [[nodiscard]] virtual bool has_memory_operations(GpuContext context, StreamHandle own, Word* arrived, Word* released) noexcept = 0;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <new>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "base/error.hpp"
@@ -40,11 +41,12 @@ GpuDevice& GpuDevice::of(Driver& driver, GpuContext context) {
     GpuDevice* device = nullptr;
   };
   static std::mutex lock;
-  static auto& devices = *new std::map<std::pair<Driver*, GpuContext>, Entry>;
+  static auto& devices = *new std::map<std::tuple<Driver*, GpuContext, std::uint64_t>, Entry>;
+  const std::uint64_t number = driver.number_of(context);
   Entry* entry = nullptr;
   {
     const std::lock_guard guard(lock);
-    entry = &devices[{&driver, context}];
+    entry = &devices[{&driver, context, number}];
   }
   // Who needs the same device waits for it, and nobody else: calls of the driver's may wait for what runs there.
   const std::lock_guard making(entry->making);

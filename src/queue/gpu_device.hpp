@@ -20,7 +20,8 @@ struct Words {
   Word* released = nullptr;
 };
 
-/// One for each context; it stays until the process ends, as streams may look at its words long after the program has freed them.
+/// One for each context; it stays until the process ends, as streams may look at its words long after the program has freed them. One whose
+/// context was ended is not used again.
 class GpuDevice final : public Device {
  public:
   /// Throws MPIError, std::bad_alloc.

@@ -91,6 +91,11 @@ def test_pinned_memory_that_the_driver_gives_late():
     tried("pinning")
 
 
+def test_a_device_that_is_reset():
+    """2 x 1"""
+    tried("reset")
+
+
 @pytest.mark.parametrize("signals", ["memory", "functions"])
 def test_a_kernel_that_fails_before_a_send(nodes, signals):
     """2 x 1"""

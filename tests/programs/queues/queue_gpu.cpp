@@ -501,6 +501,26 @@ void pinning(const gpu::Driver& d) {
   }
 }
 
+/// A context is ended and made anew, with the same handle: nothing that plait had of the first is used for the second.
+void reset(const gpu::Driver& d) {
+  for (int i = 0; i < 3; ++i) {
+    {
+      Queue q(d);
+      const Buffer b(d, Kind::device, 1000);
+      MPI_Request r;
+      CHECK(MPIX_Irecv_enqueue(b.at(), 1000, MPI_INT, rank_here, 0, q.comm, &r) == 0);
+      const std::vector<int> sent(1000, 10 * i + rank_here);
+      CHECK(MPIX_Send_enqueue(sent.data(), 1000, MPI_INT, rank_here, 0, q.comm) == 0);
+      CHECK(MPI_Wait(&r, MPI_STATUS_IGNORE) == 0);  // copied by a stream of plait's own
+      CHECK(b.read(q) == sent);
+      CHECK(d.call("cuStreamDestroy_v2", q.stream) == 0);
+    }
+    CHECK(d.call("cuDevicePrimaryCtxReset_v2", 0) == 0);
+    void* context = nullptr;
+    CHECK(d.call("cuDevicePrimaryCtxRetain", &context, 0) == 0 && d.call("cuCtxSetCurrent", context) == 0);
+  }
+}
+
 /// Of HIP: what plait asks leaves the program's last error as it is.
 void last_error(const gpu::Driver& d) {
   CHECK(d.is_stand_in);
@@ -691,7 +711,8 @@ int main(int argc, char** argv) {
                                                                              {"trace", trace},
                                                                              {"pinning", pinning},
                                                                              {"recapture", recapture},
-                                                                             {"last_error", last_error}};
+                                                                             {"last_error", last_error},
+                                                                             {"reset", reset}};
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (word == "--without-memory-operations" || word == "--without-captured-memory-operations") {

@@ -25,6 +25,7 @@ int cuUserObjectCreate(void**, void*, void (*)(void*), unsigned, unsigned);
 int cuGraphGetNodes(void*, void**, std::size_t*);
 int cuLaunchHostFunc(void*, void (*)(void*), void*);
 int cuMemHostAlloc(void**, std::size_t, unsigned);
+int cuMemHostRegister_v2(void*, std::size_t, unsigned);
 int cuMemcpyDtoHAsync_v2(void*, unsigned long long, std::size_t, void*);
 int cuMemcpyHtoDAsync_v2(unsigned long long, const void*, std::size_t, void*);
 int cuPointerGetAttribute(void*, int, unsigned long long);
@@ -145,6 +146,7 @@ EXPORTED hipHostMalloc(void** at, std::size_t bytes, unsigned flags) { return cu
 EXPORTED hipExtMallocWithFlags(void** at, std::size_t bytes, unsigned flags) {
   if (bytes != 8 || flags != 2) return kInvalidValue;
   *at = std::calloc(1, bytes);
+  cuMemHostRegister_v2(*at, bytes, 0);
   const std::lock_guard guard(lock);
   signals.insert(*at);
   return kSuccess;

@@ -61,6 +61,7 @@ struct Device {
 
 struct Context {
   int device;
+  std::atomic<unsigned long long> number;
 };
 
 using Work = std::function<bool()>;  // false: not yet
@@ -101,7 +102,7 @@ struct Function {
 struct All {
   std::mutex lock;
   std::array<Device, kDevices> devices;
-  std::array<Context, kDevices> contexts{{{0}, {1}}};
+  std::array<Context, kDevices> contexts{{{0, 1}, {1, 2}}};
   std::set<Stream*> streams;
   std::map<std::uintptr_t, std::size_t> pinned;
   std::atomic<int> failed{kSuccess};
@@ -308,6 +309,20 @@ EXPORTED cuDevicePrimaryCtxRetain(void** context, int device) {
 EXPORTED cuCtxSetCurrent(void* context) {
   if (!current.empty()) current.pop_back();
   if (context) current.push_back(static_cast<Context*>(context));
+  return kSuccess;
+}
+EXPORTED cuCtxGetId(void* context, unsigned long long* number) {
+  *number = static_cast<Context*>(context)->number;
+  return kSuccess;
+}
+/// As cudaDeviceReset has it: streams and pinned memory are gone, and the next context lies where this one did.
+EXPORTED cuDevicePrimaryCtxReset_v2(int device) {
+  static unsigned long long last = 2;
+  Context& context = all().contexts.at(static_cast<std::size_t>(device));
+  const std::lock_guard guard(all().lock);
+  context.number = ++last;
+  std::erase_if(all().streams, [&](const Stream* s) { return s->context == &context; });
+  all().pinned.clear();
   return kSuccess;
 }
 EXPORTED cuCtxPushCurrent_v2(void* context) {
@@ -520,10 +535,12 @@ static bool may(void* stream) {
 }
 EXPORTED cuStreamWriteValue32_v2(void* stream, unsigned long long at, std::uint32_t value, unsigned) {
   if (!may(stream)) return kNotSupported;
+  if (!is_pinned(reinterpret_cast<const void*>(at))) return kInvalidValue;
   return put_once(stream, "write", [=] { word(at)->store(value, std::memory_order_release); });
 }
 EXPORTED cuStreamWaitValue32_v2(void* stream, unsigned long long at, std::uint32_t value, unsigned) {
   if (!may(stream)) return kNotSupported;
+  if (!is_pinned(reinterpret_cast<const void*>(at))) return kInvalidValue;
   return put(stream, "wait", [=] { return static_cast<std::int32_t>(word(at)->load(std::memory_order_acquire) - value) >= 0; });
 }
 
