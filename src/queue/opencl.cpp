@@ -266,7 +266,9 @@ void OpenClQueue::run(Item& item, bool called_back) noexcept {
     try {
       // Nothing of it is held here: when it is over, it is let go of before the program can know.
       engine::watch(std::move(item.step), [self = shared_from_this(), held = item.over, barrier = item.barrier](StepPointer ended) {
-        self->settle(std::move(ended), held, barrier, kComplete);
+        // Given up, as the MPI ends: what is behind it has no data.
+        const bool left = engine::is_stopping() && ended->error() == MPI_ERR_OTHER;
+        self->settle(std::move(ended), held, barrier, left ? kFailed : kComplete);
       });
       return;
     } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): waited for here

@@ -66,6 +66,16 @@ def test_a_core_is_free_while_a_receive_waits_behind_a_second_of_work():
     assert float(found[1]) <= 0.02
 
 
+def test_finalize_gives_up_what_is_left():
+    """2 x 1"""
+    done = run("queue_opencl", "finalize", timeout=60)
+    assert done.stdout == "the event behind them has failed\n" * 2
+    assert (
+        done.stderr.count("plait: MPI_Finalize: 2 operations on queues that had not ended, the first of MPIX_Recv_enqueue, are given up")
+        == 2
+    )
+
+
 def test_the_example():
     """2 x 1"""
     assert run("saxpy_opencl", timeout=120).stdout == "a x + y: 0 of 1048576 elements are wrong\n"

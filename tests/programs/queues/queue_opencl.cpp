@@ -428,11 +428,32 @@ void waits() {
   clReleaseCommandQueue(warm);
 }
 
+/// MPI_Finalize comes while receives wait: they are given up, and what is behind them on the queue fails.
+void finalize() {
+  // Never destroyed: its communicator is not freed.
+  const Line& line = *new Line(*new Device);
+  cl_uint x = 0;
+  CHECK(MPIX_Recv_enqueue(&x, 1, MPI_UNSIGNED, 1 - rank, 0, line.comm, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+  CHECK(MPIX_Recv_enqueue(&x, 1, MPI_UNSIGNED, 1 - rank, 1, line.comm, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+  cl_event behind = nullptr;
+  good(clEnqueueMarkerWithWaitList(line.queue, 0, nullptr, &behind));
+  good(clFlush(line.queue));
+  MPI_Finalize();
+  clWaitForEvents(1, &behind);
+  cl_int status = CL_QUEUED;
+  good(clGetEventInfo(behind, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr));
+  std::printf("the event behind them %s\n", status < 0 ? "has failed" : "has not failed");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (argc > 1 && argv[1] == std::string_view("finalize")) {
+    finalize();
+    return 0;
+  }
   struct Case {
     const char* name;
     void (*run)();
