@@ -309,7 +309,7 @@ using Use = queue::Staged::Use;
 int put_allreduce(const void* from, void* to, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, const char* call) {
   const auto make = [&](collective::Rank& rank, queue::Staged& staged) {
     const bool in_place = from == MPI_IN_PLACE;
-    const void* const its_from = staged.computed(from, count, type, Use::read);
+    const void* const its_from = in_place ? from : staged.computed(from, count, type, Use::read);
     return makers::Allreduce(rank, its_from, staged.computed(to, count, type, in_place ? Use::both : Use::written), count, type, op);
   };
   return on(comm, [&] { put_collective(comm, make, call); }, call);
@@ -327,7 +327,8 @@ int put_alltoall(const void* from, MPI_Count sends, MPI_Datatype send_type, void
                  MPI_Comm comm, const char* call) {
   const auto make = [&](collective::Rank& rank, queue::Staged& staged) {
     const bool in_place = from == MPI_IN_PLACE;
-    const auto its_from = staged.moved(rank.size, from, sends, send_type, Use::read);
+    queue::Staged::Buffer its_from{const_cast<void*>(from), sends, send_type};  // NOLINT(cppcoreguidelines-pro-type-const-cast): only read
+    if (!in_place) its_from = staged.moved(rank.size, from, sends, send_type, Use::read);
     const auto its_to = staged.moved(rank.size, to, receives, receive_type, in_place ? Use::both : Use::written);
     return makers::Alltoall(rank, its_from.at, its_from.count, its_from.type, its_to.at, its_to.count, its_to.type);
   };

@@ -11,7 +11,7 @@ namespace plait::queue {
 enum class Place : std::uint8_t {
   host,       ///< the host reads and writes it
   device,     ///< copies are needed
-  elsewhere,  ///< of another device than the queue's
+  elsewhere,  ///< of another device than the queue's, or not all of it is there
 };
 
 /// Any thread.
@@ -22,7 +22,8 @@ class Device {
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
-  [[nodiscard]] virtual Place place(const void* at) noexcept = 0;
+  /// Of so many bytes, at least one.
+  [[nodiscard]] virtual Place place(const void* at, std::size_t bytes) noexcept = 0;
   /// Host memory that the device does not know: its own copies take their data at once.
   [[nodiscard]] virtual bool is_pageable(const void*) noexcept { return false; }
   /// Host memory that the device copies to and from fast. Throws std::bad_alloc, MPIError.

@@ -122,10 +122,12 @@ void GpuDevice::give_words(Of of, Words words) noexcept {
   }
 }
 
-Place GpuDevice::place(const void* at) noexcept {
-  const GpuPlace p = driver_.place(context_, at);
-  if (p.kind != GpuPlace::Kind::device) return Place::host;
-  return p.device == number_ ? Place::device : Place::elsewhere;
+Place GpuDevice::place(const void* at, std::size_t bytes) noexcept {
+  const auto is_here = [this](const GpuPlace& p) { return p.kind == GpuPlace::Kind::device && p.device == number_; };
+  const GpuPlace first = driver_.place(context_, at);
+  if (first.kind != GpuPlace::Kind::device) return Place::host;
+  return is_here(first) && is_here(driver_.place(context_, static_cast<const std::byte*>(at) + bytes - 1)) ? Place::device
+                                                                                                           : Place::elsewhere;
 }
 bool GpuDevice::is_pageable(const void* at) noexcept { return driver_.place(context_, at).kind == GpuPlace::Kind::pageable; }
 

@@ -10,6 +10,7 @@
 #include "p2p/status.hpp"
 #include "p2p/types.hpp"
 #include "queue/communicator.hpp"
+#include "queue/place.hpp"
 #include "queue/staging.hpp"
 #include "transport/packets.hpp"
 
@@ -22,18 +23,18 @@ class MessageStep final : public Step {
       : Step(holds_up, call), inner_(c.inner), queue_(c.queue), is_send_(is_send), asked_(status) {
     if (is_send && c.queue->device()) turns_ = c.sends;
     Device* const device = queue_->device();
-    const Place place = device && m.buffer && m.count > 0 ? device->place(m.buffer) : Place::host;
-    require(place != Place::elsewhere, MPI_ERR_BUFFER);
+    const lane::Memory memory = m.envelope.rank == MPI_PROC_NULL ? lane::Memory{} : p2p::message_memory(m.buffer, m.count, m.type);
+    const Place place = place_of(device, memory);
     const void* buffer = m.buffer;
     MPI_Count count = m.count;
     MPI_Datatype type = m.type;
     if (place == Place::device) {
-      staging_.emplace(*queue_, p2p::memory_of(m.buffer, m.count, m.type));
+      staging_.emplace(*queue_, memory);
       buffer = staging_->host();
       count = static_cast<MPI_Count>(staging_->bytes());
       type = MPI_BYTE;
-    } else if (is_send && device && m.count > 0 && queue_->idle() && device->is_pageable(m.buffer)) {
-      take_data(p2p::memory_of(m.buffer, m.count, m.type));
+    } else if (is_send && device && memory.bytes > 0 && queue_->idle() && device->is_pageable(first_byte(memory))) {
+      take_data(memory);
       buffer = taken_.get();
       count = static_cast<MPI_Count>(taken_bytes_);
       type = MPI_BYTE;

@@ -135,10 +135,10 @@ OpenClDevice::~OpenClDevice() {
   for (const Room& room : rooms_) std::free(room.at);  // NOLINT(cppcoreguidelines-no-malloc): aligned
 }
 
-Place OpenClDevice::place(const void* at) noexcept {
+Place OpenClDevice::place(const void* at, std::size_t bytes) noexcept {
   const std::optional<Spot> spot = spot_of(at);
   if (!spot) return Place::host;
-  return spot->context == context_ ? Place::device : Place::elsewhere;
+  return spot->context == context_ && bytes <= spot->left ? Place::device : Place::elsewhere;
 }
 
 void OpenClDevice::fail(int error) {

@@ -22,7 +22,7 @@ class OpenClDevice final : public Device, public EngineCopies {
   OpenClDevice(ContextHandle context, DeviceHandle device);
   ~OpenClDevice() override;
 
-  [[nodiscard]] Place place(const void* at) noexcept override;
+  [[nodiscard]] Place place(const void* at, std::size_t bytes) noexcept override;
   [[nodiscard]] Copy copy_to_host(std::byte* to, const void* from, std::size_t bytes) override;
   [[nodiscard]] Copy copy_to_device(void* to, const std::byte* from, std::size_t bytes) override;
   [[nodiscard]] bool is_over(Copy copy) override;

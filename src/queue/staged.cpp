@@ -4,30 +4,28 @@
 
 #include "base/error.hpp"
 #include "p2p/types.hpp"
+#include "queue/place.hpp"
 
 namespace plait::queue {
 
-Staging* Staged::stage(const void* at, MPI_Count count, MPI_Datatype type, Use use) {
-  Device* const device = queue_->device();
-  const Place place = device && at && at != MPI_IN_PLACE && count > 0 ? device->place(at) : Place::host;
-  require(place != Place::elsewhere, MPI_ERR_BUFFER);
-  if (place == Place::host) return nullptr;
-  parts_.push_back({std::make_unique<Staging>(*queue_, p2p::memory_of(at, count, type)), use});
+Staging* Staged::stage(lane::Memory memory, Use use) {
+  if (place_of(queue_->device(), memory) == Place::host) return nullptr;
+  parts_.push_back({std::make_unique<Staging>(*queue_, std::move(memory)), use});
   return parts_.back().staging.get();
 }
 
 Staged::Buffer Staged::moved(const void* at, MPI_Count count, MPI_Datatype type, Use use) { return moved(1, at, count, type, use); }
 
 Staged::Buffer Staged::moved(int blocks, const void* at, MPI_Count count, MPI_Datatype type, Use use) {
-  const Staging* const staging = stage(at, blocks * count, type, use);
+  const Staging* const staging = stage(p2p::message_memory(at, blocks * count, type), use);
   if (!staging) return {const_cast<void*>(at), count, type};  // NOLINT(cppcoreguidelines-pro-type-const-cast): it was given so
   return {staging->host(), static_cast<MPI_Count>(staging->bytes()) / blocks, MPI_BYTE};
 }
 
 void* Staged::computed(const void* at, MPI_Count count, MPI_Datatype type, Use use) {
-  const Staging* const staging = stage(at, count, type, use);
-  if (!staging) return const_cast<void*>(at);  // NOLINT(cppcoreguidelines-pro-type-const-cast): it was given so
   const lane::Memory memory = p2p::memory_of(at, count, type);
+  const Staging* const staging = stage(memory, use);
+  if (!staging) return const_cast<void*>(at);  // NOLINT(cppcoreguidelines-pro-type-const-cast): it was given so
   require(!memory.layout, MPI_ERR_TYPE);
   return staging->host() - (memory.at - static_cast<const std::byte*>(at));
 }

@@ -43,7 +43,7 @@ class Staged {
 
  private:
   /// Null where the host can use it.
-  [[nodiscard]] Staging* stage(const void* at, MPI_Count count, MPI_Datatype type, Use use);
+  [[nodiscard]] Staging* stage(lane::Memory memory, Use use);
 
   struct Part {
     std::unique_ptr<Staging> staging;

@@ -22,12 +22,12 @@ void Staging::for_each_run(std::uint64_t bytes, Run copy) const {
   const layout::Layout& layout = *memory_.layout;
   std::uint64_t position = 0;
   for (std::int64_t i = 0; i < memory_.count; ++i) {
-    std::byte* const element = memory_.at + i * layout.extent();
+    const std::intptr_t element = reinterpret_cast<std::intptr_t>(memory_.at) + i * layout.extent();  // by number, as MPI_BOTTOM is null
     for (std::int64_t k = 0; k < layout.segments(); ++k) {
       if (position >= bytes) return;
       const layout::Segment s = layout.segment(k);
       const std::uint64_t n = std::min(static_cast<std::uint64_t>(s.bytes), bytes - position);
-      copy(element + s.offset, position, n);
+      copy(reinterpret_cast<std::byte*>(element + s.offset), position, n);  // NOLINT(performance-no-int-to-ptr)
       position += n;
     }
   }

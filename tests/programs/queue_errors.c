@@ -132,6 +132,49 @@ static void arguments(MPI_Comm comm) {
   GIVES(MPI_Sendrecv(&x, 1, MPI_INT, other, 0, &x, 1, MPI_INT, other, 0, comm, &status), MPI_ERR_COMM);
 }
 
+/// No step could use these buffers: each call says so itself. Only a datatype that holds the address itself makes sense of MPI_BOTTOM.
+static void addresses(plait_queue queue, MPI_Comm comm) {
+  int x[4] = {0}, y[4] = {0}, one = 4;
+  MPI_Request r = MPI_REQUEST_NULL;
+  MPI_Datatype column, held;
+  MPI_Aint at;
+  CHECK(!MPI_Type_vector(2, 1, 2, MPI_INT, &column) && !MPI_Type_commit(&column));
+  for (int i = 0; i < 2; ++i) {
+    const MPI_Datatype type = i == 0 ? MPI_INT : column;
+    GIVES(MPIX_Send_enqueue(NULL, 1, type, other, 0, comm), MPI_ERR_BUFFER);
+    GIVES(MPIX_Isend_enqueue(NULL, 1, type, other, 0, comm, &r), MPI_ERR_BUFFER);
+    GIVES(MPIX_Recv_enqueue(NULL, 1, type, other, 0, comm, MPI_STATUS_IGNORE), MPI_ERR_BUFFER);
+    GIVES(MPIX_Irecv_enqueue(NULL, 1, type, other, 0, comm, &r), MPI_ERR_BUFFER);
+    GIVES(MPI_Send(NULL, 1, type, other, 0, comm), MPI_ERR_BUFFER);
+    GIVES(MPI_Irecv(NULL, 1, type, other, 0, comm, &r), MPI_ERR_BUFFER);
+    GIVES(MPIX_Bcast_enqueue(NULL, 1, type, 0, comm), MPI_ERR_BUFFER);
+    GIVES(MPIX_Alltoall_enqueue(NULL, 1, type, x, 1, MPI_INT, comm), MPI_ERR_BUFFER);
+    GIVES(MPIX_Alltoall_enqueue(x, 1, MPI_INT, NULL, 1, type, comm), MPI_ERR_BUFFER);
+  }
+  GIVES(MPIX_Allreduce_enqueue(NULL, x, 1, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER);
+  GIVES(MPIX_Allreduce_enqueue(x, NULL, 1, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER);
+  GIVES(MPIX_Allreduce_enqueue(MPI_IN_PLACE, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER);
+  GIVES(MPIX_Bcast_enqueue(MPI_IN_PLACE, 1, MPI_INT, 0, comm), MPI_ERR_BUFFER);
+  GIVES(MPIX_Alltoall_enqueue(x, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, comm), MPI_ERR_BUFFER);
+  GIVES(MPIX_Alltoall_enqueue(x, 1, MPI_DATATYPE_NULL, y, 1, MPI_INT, comm), MPI_ERR_TYPE);
+  GIVES(MPIX_Alltoall_enqueue(x, -1, MPI_INT, y, 1, MPI_INT, comm), MPI_ERR_COUNT);
+  CHECK(r == MPI_REQUEST_NULL);
+  MPI_Type_free(&column);
+  // Nothing, or to nobody, is no error.
+  CHECK(!MPIX_Send_enqueue(NULL, 1, MPI_INT, MPI_PROC_NULL, 0, comm));
+  CHECK(!MPIX_Isend_enqueue(NULL, 0, MPI_INT, other, 6, comm, &r));
+  CHECK(!MPIX_Recv_enqueue(NULL, 0, MPI_INT, other, 6, comm, MPI_STATUS_IGNORE));
+  CHECK(!MPIX_Wait_enqueue(&r, MPI_STATUS_IGNORE));
+  for (int i = 0; i < 4; ++i) x[i] = 10 * rank + i;
+  CHECK(!MPI_Get_address(x, &at) && !MPI_Type_create_hindexed(1, &one, &at, MPI_INT, &held) && !MPI_Type_commit(&held));
+  CHECK(!MPIX_Isend_enqueue(MPI_BOTTOM, 1, held, other, 6, comm, &r));
+  CHECK(!MPIX_Recv_enqueue(y, 4, MPI_INT, other, 6, comm, MPI_STATUS_IGNORE));
+  CHECK(!MPIX_Wait_enqueue(&r, MPI_STATUS_IGNORE));
+  CHECK(!MPIX_Bcast_enqueue(MPI_BOTTOM, 1, held, 0, comm));
+  CHECK(!plait_queue_synchronize(queue) && y[3] == 10 * other + 3 && x[3] == 3);
+  MPI_Type_free(&held);
+}
+
 static void communicators_without(MPIX_Stream queued) {
   int x = 0;
   MPI_Request r;
@@ -374,6 +417,7 @@ int main(int argc, char** argv) {
   MPIX_Stream stream, its;
   MPI_Comm comm = communicator_of(queue, MPI_COMM_WORLD, &stream), two = communicator_of(second, MPI_COMM_WORLD, &its);
   arguments(comm);
+  addresses(queue, comm);
   communicators_without(stream);
   one_side(queue, stream);
   two_queues(comm, two);

@@ -51,7 +51,7 @@ def nodes(request):
 @pytest.mark.parametrize("signals", SIGNALS)
 def test_messages_of_every_kind_of_memory(nodes, signals):
     """2 x 1: 8 bytes to 8 MB, with gaps, blocking and not, from and to pageable, pinned and device memory"""
-    tried(*SIGNALS[signals], "messages", "order", hosts=nodes)
+    tried(*SIGNALS[signals], "messages", "addresses", "order", hosts=nodes)
 
 
 @pytest.mark.thorough_where(nodes=2)
@@ -119,7 +119,7 @@ def test_what_is_put_on_a_stream():
 @pytest.mark.thorough_where(nodes=2)
 def test_hip(nodes):
     """2 x 1: by a stand-in for HIP's library"""
-    tried("--hip", "last_error", "messages", "order", "freed", "collectives", "graph", "values", hosts=nodes)
+    tried("--hip", "last_error", "messages", "order", "freed", "collectives", "graph", "values", "addresses", hosts=nodes)
     done = tried("--hip", "--without-memory-operations", "order", "graph", "failing", hosts=nodes)
     assert "HIP says at hipStreamQuery: an illegal memory access was encountered (error 700)" in done.stderr
 

@@ -173,6 +173,55 @@ void messages(const gpu::Driver& d) {
   }
 }
 
+/// `n` ints that lie there, wherever the buffer is.
+MPI_Datatype type_at(const void* place, int n) {
+  MPI_Aint address = 0;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  MPI_Get_address(place, &address);
+  MPI_Type_create_hindexed(1, &n, &address, MPI_INT, &type);
+  MPI_Type_commit(&type);
+  return type;
+}
+
+/// The datatype says where the data are, and the buffer does not: it is MPI_BOTTOM. What no stream could use is told at once.
+void addresses(const gpu::Driver& d) {
+  Queue q(d);
+  constexpr int kN = 1000;
+  const int before = (rank_here + size_here - 1) % size_here;
+  for (const Kind from : kKinds) {
+    for (const Kind to : kKinds) {
+      const Buffer out(d, from, kN);
+      const Buffer in(d, to, kN);
+      out.write(std::vector<int>(kN, rank_here), q);
+      MPI_Datatype its_out = type_at(out.at(), kN);
+      MPI_Datatype its_in = type_at(in.at(), kN);
+      MPI_Request r;
+      CHECK(MPIX_Isend_enqueue(MPI_BOTTOM, 1, its_out, (rank_here + 1) % size_here, 0, q.comm, &r) == 0);
+      CHECK(MPIX_Recv_enqueue(MPI_BOTTOM, 1, its_in, before, 0, q.comm, MPI_STATUS_IGNORE) == 0);
+      CHECK(MPIX_Wait_enqueue(&r, MPI_STATUS_IGNORE) == 0);
+      MPI_Type_free(&its_out);
+      MPI_Type_free(&its_in);
+      for (const int got : in.read(q)) CHECK(got == before);
+    }
+  }
+  const Buffer here(d, Kind::device, kN);
+  const Buffer host(d, Kind::pageable, kN);
+  for (const bool host_first : {false, true}) {
+    MPI_Datatype parts[] = {type_at(here.at(), 10), type_at(host.at(), 10)};
+    if (host_first) std::swap(parts[0], parts[1]);
+    const int counts[] = {1, 1};
+    const MPI_Aint none[] = {0, 0};
+    MPI_Datatype both = MPI_DATATYPE_NULL;
+    MPI_Type_create_struct(2, counts, none, parts, &both);
+    MPI_Type_commit(&both);
+    GIVES(MPIX_Send_enqueue(MPI_BOTTOM, 1, both, rank_here, 0, q.comm), MPI_ERR_BUFFER);
+    GIVES(MPIX_Recv_enqueue(MPI_BOTTOM, 1, both, rank_here, 0, q.comm, MPI_STATUS_IGNORE), MPI_ERR_BUFFER);
+    for (MPI_Datatype* type : {&parts[0], &parts[1], &both}) MPI_Type_free(type);
+  }
+  GIVES(MPIX_Send_enqueue(nullptr, 1, MPI_INT, rank_here, 0, q.comm), MPI_ERR_BUFFER);
+  q.synchronize();
+}
+
 /// What is before a send on the stream runs before it; what is after a receive, after it.
 void order(const gpu::Driver& d) {
   Queue q(d);
@@ -712,7 +761,8 @@ int main(int argc, char** argv) {
                                                                              {"pinning", pinning},
                                                                              {"recapture", recapture},
                                                                              {"last_error", last_error},
-                                                                             {"reset", reset}};
+                                                                             {"reset", reset},
+                                                                             {"addresses", addresses}};
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (word == "--without-memory-operations" || word == "--without-captured-memory-operations") {
