@@ -13,16 +13,14 @@ using plait::mpi::report;
 
 extern "C" int MPI_Partitioned_Send_create(const void* buf, int count, MPI_Datatype datatype, int numThreads, int dest, int tag,
                                            MPI_Comm comm, MPI_Request* request) {
-  return initialize_request(comm, request, [&]() -> plait::Request& {
-    return plait::partitioned::send_create({buf, 1, count, datatype, dest, tag, comm, MPI_INFO_NULL}, numThreads);
-  });
+  const plait::partitioned::Arguments a{buf, 1, count, datatype, dest, tag, comm, MPI_INFO_NULL};
+  return initialize_request(a, request, [&]() -> plait::Request& { return plait::partitioned::send_create(a, numThreads); });
 }
 
 extern "C" int MPI_Partitioned_Recv_create(void* buf, int count, MPI_Datatype datatype, int src, int tag, MPI_Comm comm,
                                            MPI_Request* request) {
-  return initialize_request(comm, request, [&]() -> plait::Request& {
-    return plait::partitioned::receive_create({buf, 1, count, datatype, src, tag, comm, MPI_INFO_NULL});
-  });
+  const plait::partitioned::Arguments a{buf, 1, count, datatype, src, tag, comm, MPI_INFO_NULL};
+  return initialize_request(a, request, [&]() -> plait::Request& { return plait::partitioned::receive_create(a); });
 }
 
 extern "C" int MPI_Start_part(MPI_Request* request) {

@@ -4,7 +4,10 @@
 #include "mpi/communicator.hpp"
 #include "mpi/quirks.hpp"
 #include "mpi/threads.hpp"
+#include "p2p/types.hpp"
 #include "partitioned/request.hpp"
+#include "queue/communicator.hpp"
+#include "queue/place.hpp"
 
 // The MPI's own call, which is there if any request of its own is.
 #if PLAIT_MPI_HAS_CALLS_OF_4
@@ -13,6 +16,16 @@
 #define PLAIT_OWN_OF_MPI(CALL) [] { return MPI_ERR_UNSUPPORTED_OPERATION; }
 #endif
 
+namespace plait::mpi {
+
+void check_memory(const partitioned::Arguments& a) {
+  const queue::Communicator* const c = queue::find(p2p::find_communicator(a.comm));
+  if (c && a.rank != MPI_PROC_NULL && a.partitions > 0 && a.count > 0)
+    queue::require_of_host(c->queue->device(), p2p::memory_of(a.buffer, a.count * a.partitions, a.type));
+}
+
+}  // namespace plait::mpi
+
 #pragma GCC visibility push(default)
 
 using plait::mpi::initialize_request;
@@ -20,17 +33,17 @@ using plait::mpi::on_request;
 
 extern "C" int MPI_Psend_init(const void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                               MPI_Info info, MPI_Request* request) {
+  const plait::partitioned::Arguments a{buf, partitions, count, datatype, dest, tag, comm, info};
   return initialize_request(
-      comm, dest, request,
-      [&]() -> plait::Request& { return plait::partitioned::send_init({buf, partitions, count, datatype, dest, tag, comm, info}); },
+      a, request, [&]() -> plait::Request& { return plait::partitioned::send_init(a); },
       PLAIT_OWN_OF_MPI(MPI_Psend_init(buf, partitions, count, datatype, dest, tag, comm, info, request)));
 }
 
 extern "C" int MPI_Precv_init(void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                               MPI_Info info, MPI_Request* request) {
+  const plait::partitioned::Arguments a{buf, partitions, count, datatype, source, tag, comm, info};
   return initialize_request(
-      comm, source, request,
-      [&]() -> plait::Request& { return plait::partitioned::receive_init({buf, partitions, count, datatype, source, tag, comm, info}); },
+      a, request, [&]() -> plait::Request& { return plait::partitioned::receive_init(a); },
       PLAIT_OWN_OF_MPI(MPI_Precv_init(buf, partitions, count, datatype, source, tag, comm, info, request)));
 }
 

@@ -370,15 +370,21 @@ extern "C" int MPIX_Barrier_enqueue(MPI_Comm comm) {
 namespace plait::mpi {
 namespace {
 
-/// A call on a partitioned request that is over when it returns.
-template <class Body>
-int put_call(MPI_Request handle, Body body, const char* call) {
+/// A call on a partitioned request that is over when it returns. `check`: what can be said of it before the queue comes to it.
+template <class Check, class Body>
+int put_call(MPI_Request handle, Check check, Body body, const char* call) {
   Request* const r = handle == MPI_REQUEST_NULL ? nullptr : ours(handle);
   const auto run = [&] {
     require(r && r->kind, MPI_ERR_REQUEST);
+    check(*r);
     put(of_partitioned(*r), std::make_shared<queue::CallStep>(r->kind->communicator(*r), call, [body, r] { body(*r); }));
   };
   return on(r && r->kind ? comm_of(r->kind->communicator(*r)) : MPI_COMM_NULL, run, call);
+}
+
+int put_ready(int low, int high, MPI_Request request, const char* call) {
+  const auto check = [=](const Request& r) { partitioned::check_partitions(r, low, high); };
+  return put_call(request, check, [=](Request& r) { partitioned::ready(r, low, high); }, call);
 }
 
 }  // namespace
@@ -389,17 +395,15 @@ extern "C" int MPIX_Start_enqueue(MPI_Request* request) {
     const int error = r.kind->start(r);
     require(error == MPI_SUCCESS, error);
   };
-  return plait::mpi::put_call(request ? *request : MPI_REQUEST_NULL, start, "MPIX_Start_enqueue");
+  return plait::mpi::put_call(request ? *request : MPI_REQUEST_NULL, [](const plait::Request&) {}, start, "MPIX_Start_enqueue");
 }
 
 extern "C" int MPIX_Pready_enqueue(int partition, MPI_Request request) {
-  const auto ready = [partition](plait::Request& r) { plait::partitioned::ready(r, partition, partition); };
-  return plait::mpi::put_call(request, ready, "MPIX_Pready_enqueue");
+  return plait::mpi::put_ready(partition, partition, request, "MPIX_Pready_enqueue");
 }
 
 extern "C" int MPIX_Pready_range_enqueue(int partition_low, int partition_high, MPI_Request request) {
-  const auto ready = [=](plait::Request& r) { plait::partitioned::ready(r, partition_low, partition_high); };
-  return plait::mpi::put_call(request, ready, "MPIX_Pready_range_enqueue");
+  return plait::mpi::put_ready(partition_low, partition_high, request, "MPIX_Pready_range_enqueue");
 }
 
 #pragma GCC visibility pop

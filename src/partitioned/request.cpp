@@ -228,7 +228,9 @@ Side side_of(const Arguments& a) {
   check(inter ? PMPI_Comm_remote_size(a.comm, &size) : PMPI_Comm_size(a.comm, &size));
   if (side.nobody()) return side;
   require(a.rank >= 0 && a.rank < size, MPI_ERR_RANK);
-  require(a.buffer || a.type != MPI_BYTE || side.memory.bytes == 0, MPI_ERR_BUFFER);
+  // Of the data: the datatype may hold the address, and the buffer be MPI_BOTTOM.
+  const lane::Memory& m = side.memory;
+  require(m.bytes == 0 || (m.layout ? m.buffer().at() != 0 : m.at != nullptr), MPI_ERR_BUFFER);
   require(Engine::get().is_open() && side.comm_id, MPI_ERR_UNSUPPORTED_OPERATION);
   p2p::GroupOf(a.comm).processes({&a.rank, 1}, {&side.process, 1});
   require(side.process != MPI_UNDEFINED, MPI_ERR_UNSUPPORTED_OPERATION);  // a process of another MPI_COMM_WORLD
@@ -347,6 +349,11 @@ Request& send_create(const Arguments& a, int threads) {
   p.extent = extent;
   p.size = a.count > 0 ? p.side().memory.bytes / static_cast<std::uint64_t>(a.count) : 0;
   return p;
+}
+
+void check_partitions(const Request& r, int low, int high) {
+  require(is_partitioned(r) && as(r).sender && !as(r).sender->adds(), MPI_ERR_REQUEST);
+  require(low >= 0 && low <= high && high < as(r).side().partitions, MPI_ERR_ARG);
 }
 
 void ready(Request& r, int low, int high) {

@@ -47,6 +47,8 @@ struct Arguments {
 /// Is it a request of these?
 [[nodiscard]] bool is_partitioned(const Request& r) noexcept;
 
+/// Could they ever be readied? Any thread.
+void check_partitions(const Request& r, int low, int high);
 /// Partitions [low, high] of an active send. Any thread.
 void ready(Request& r, int low, int high);
 void ready(Request& r, int count, const int* partitions);

@@ -24,6 +24,8 @@ class Device {
 
   /// Of so many bytes, at least one.
   [[nodiscard]] virtual Place place(const void* at, std::size_t bytes) noexcept = 0;
+  /// Of the device's memory: can the host's threads read and write it, too, whenever they like?
+  [[nodiscard]] virtual bool is_shared(const void*) noexcept { return false; }
   /// Host memory that the device does not know: its own copies take their data at once.
   [[nodiscard]] virtual bool is_pageable(const void*) noexcept { return false; }
   /// Host memory that the device copies to and from fast. Throws std::bad_alloc, MPIError.

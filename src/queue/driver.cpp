@@ -253,7 +253,7 @@ class Cuda final : public Driver {
     int device = 0;
     if (cuPointerGetAttribute(&type, kMemoryType, address) != kSuccess || type == 0) return {};
     if (cuPointerGetAttribute(&managed, kIsManaged, address) == kSuccess && managed != 0) {
-      return {GpuPlace::Kind::device, device_number(context)};  // wherever it is: the driver's copies find it
+      return {GpuPlace::Kind::device, device_number(context), true};  // wherever it is: the driver's copies find it
     }
     if (type == kHostMemory) return {GpuPlace::Kind::pinned, 0};
     if (cuPointerGetAttribute(&device, kOrdinal, address) != kSuccess) device = -1;
@@ -543,7 +543,7 @@ class Hip final : public Driver {
     const Current current(*this, context);
     HipPointer p{};
     if (hipPointerGetAttributes(&p, at) != kSuccess) return {};
-    if (p.managed != 0) return {GpuPlace::Kind::device, number(context)};
+    if (p.managed != 0) return {GpuPlace::Kind::device, number(context), true};
     const int type = cuda_types_ ? p.type : p.type + 1;
     if (type <= 0) return {};
     if (type == kHostMemory) return {GpuPlace::Kind::pinned, 0};

@@ -21,6 +21,7 @@ enum class Answer : std::uint8_t { done, not_yet, failed };
 struct GpuPlace {
   enum class Kind : std::uint8_t { pageable, pinned, device } kind = Kind::pageable;
   int device = 0;
+  bool is_managed = false;  ///< the host can use it, too
 };
 
 /// Calls that throw do so with MPIError{MPI_ERR_OTHER}; the driver's reason is on stderr then, once. Any thread; what is current in the

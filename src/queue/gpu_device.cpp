@@ -129,6 +129,7 @@ Place GpuDevice::place(const void* at, std::size_t bytes) noexcept {
   return is_here(first) && is_here(driver_.place(context_, static_cast<const std::byte*>(at) + bytes - 1)) ? Place::device
                                                                                                            : Place::elsewhere;
 }
+bool GpuDevice::is_shared(const void* at) noexcept { return driver_.place(context_, at).is_managed; }
 bool GpuDevice::is_pageable(const void* at) noexcept { return driver_.place(context_, at).kind == GpuPlace::Kind::pageable; }
 
 void GpuDevice::copy_now(void* to, const std::byte* from, std::size_t bytes) {

@@ -41,6 +41,7 @@ class GpuDevice final : public Device {
   void give_words(Of of, Words words) noexcept;
 
   [[nodiscard]] Place place(const void* at, std::size_t bytes) noexcept override;
+  [[nodiscard]] bool is_shared(const void* at) noexcept override;
   [[nodiscard]] bool is_pageable(const void* at) noexcept override;
   /// Copies to the device and waits for that. Any thread. Throws MPIError.
   void copy_now(void* to, const std::byte* from, std::size_t bytes);

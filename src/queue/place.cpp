@@ -80,4 +80,8 @@ Place place_of(Device* device, const lane::Memory& memory) {
   return look.found();
 }
 
+void require_of_host(Device* device, const lane::Memory& memory) {
+  require(place_of(device, memory) == Place::host || device->is_shared(first_byte(memory)), MPI_ERR_BUFFER);
+}
+
 }  // namespace plait::queue

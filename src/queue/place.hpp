@@ -14,4 +14,7 @@ namespace plait::queue {
 /// with many pieces it looks at some of them. Any thread.
 [[nodiscard]] Place place_of(Device* device, const lane::Memory& memory);
 
+/// The same of data that threads of the host read and write themselves: what only the device can use is MPI_ERR_BUFFER, too.
+void require_of_host(Device* device, const lane::Memory& memory);
+
 }  // namespace plait::queue

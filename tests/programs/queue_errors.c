@@ -198,6 +198,26 @@ static void communicators_without(MPIX_Stream queued) {
   MPIX_Stream_free(&plain);
 }
 
+/// What is wrong for whatever is on the queue is told at the call.
+static void partitions(plait_queue queue, MPI_Comm comm) {
+  int x[4] = {rank, rank, rank, rank}, y[4] = {-1, -1, -1, -1};
+  MPI_Request r[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  GIVES(MPI_Psend_init(NULL, 4, 1, MPI_INT, other, 1, comm, MPI_INFO_NULL, &r[0]), MPI_ERR_BUFFER);
+  GIVES(MPI_Precv_init(NULL, 4, 1, MPI_INT, other, 1, comm, MPI_INFO_NULL, &r[1]), MPI_ERR_BUFFER);
+  CHECK(!MPI_Psend_init(x, 4, 1, MPI_INT, other, 1, comm, MPI_INFO_NULL, &r[0]));
+  CHECK(!MPI_Precv_init(y, 4, 1, MPI_INT, other, 1, comm, MPI_INFO_NULL, &r[1]));
+  GIVES(MPIX_Pready_enqueue(4, r[0]), MPI_ERR_ARG);
+  GIVES(MPIX_Pready_enqueue(-1, r[0]), MPI_ERR_ARG);
+  GIVES(MPIX_Pready_range_enqueue(1, 0, r[0]), MPI_ERR_ARG);
+  GIVES(MPIX_Pready_enqueue(0, r[1]), MPI_ERR_REQUEST);
+  GIVES(MPIX_Start_enqueue(NULL), MPI_ERR_REQUEST);
+  for (int i = 0; i < 2; ++i) CHECK(!MPIX_Start_enqueue(&r[i]));
+  CHECK(!MPIX_Pready_range_enqueue(0, 3, r[0]));
+  CHECK(!MPIX_Waitall_enqueue(2, r, MPI_STATUSES_IGNORE));
+  CHECK(!plait_queue_synchronize(queue) && y[0] == other && y[3] == other);
+  for (int i = 0; i < 2; ++i) CHECK(!MPI_Request_free(&r[i]));
+}
+
 /// Process 1 brings a stream that is no queue: messages go between the two kinds, and there are no collective calls on the queue.
 static void one_side(plait_queue queue, MPIX_Stream queued) {
   MPI_Comm comm;
@@ -418,6 +438,7 @@ int main(int argc, char** argv) {
   MPI_Comm comm = communicator_of(queue, MPI_COMM_WORLD, &stream), two = communicator_of(second, MPI_COMM_WORLD, &its);
   arguments(comm);
   addresses(queue, comm);
+  partitions(queue, comm);
   communicators_without(stream);
   one_side(queue, stream);
   two_queues(comm, two);

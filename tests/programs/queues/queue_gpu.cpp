@@ -219,6 +219,10 @@ void addresses(const gpu::Driver& d) {
     for (MPI_Datatype* type : {&parts[0], &parts[1], &both}) MPI_Type_free(type);
   }
   GIVES(MPIX_Send_enqueue(nullptr, 1, MPI_INT, rank_here, 0, q.comm), MPI_ERR_BUFFER);
+  // Threads of the host carry partitioned messages.
+  MPI_Request none = MPI_REQUEST_NULL;
+  GIVES(MPI_Psend_init(here.at(), 2, 10, MPI_INT, rank_here, 0, q.comm, MPI_INFO_NULL, &none), MPI_ERR_BUFFER);
+  GIVES(MPI_Precv_init(here.at(), 2, 10, MPI_INT, rank_here, 0, q.comm, MPI_INFO_NULL, &none), MPI_ERR_BUFFER);
   q.synchronize();
 }
 

@@ -145,6 +145,13 @@ void partitioned() {
     for (size_t i = 0; i < got.size(); ++i) CHECK(got[i] == scaled(filled(round, i), 9, i));
   }
   MPI_Request_free(&request);
+  // Threads of the host carry it: memory that only the device can use is refused at once.
+  MPI_Comm_set_errhandler(line.comm, MPI_ERRORS_RETURN);
+  for (const Kind kind : {Kind::buffer, Kind::coarse}) {
+    const Array none(device, kind, kPartitions * n);
+    GIVES(MPI_Psend_init(none.address, kPartitions, n, MPI_UNSIGNED, other(), 3, line.comm, MPI_INFO_NULL, &request), MPI_ERR_BUFFER);
+    GIVES(MPI_Precv_init(none.address, kPartitions, n, MPI_UNSIGNED, other(), 3, line.comm, MPI_INFO_NULL, &request), MPI_ERR_BUFFER);
+  }
 }
 
 // Datatypes with gaps: what lies in them stays.
