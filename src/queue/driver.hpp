@@ -11,6 +11,8 @@ namespace plait::queue {
 
 /// A stream as the program has it, also one that the driver knows by a small number.
 using StreamHandle = void*;
+/// Does it name another stream in each thread? CUDA's and HIP's alike.
+[[nodiscard]] inline bool is_per_thread(StreamHandle stream) noexcept { return reinterpret_cast<std::uintptr_t>(stream) == 2; }
 /// What the driver's objects belong to: a CUcontext, or the number of HIP's device.
 using GpuContext = void*;
 /// A word that the driver's streams write and wait for.

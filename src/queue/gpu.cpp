@@ -14,6 +14,7 @@
 #include "p2p/hang.hpp"
 #include "progress/wait.hpp"
 #include "queue/engine.hpp"
+#include "queue/gpu_per_thread.hpp"
 
 namespace plait::queue {
 namespace {
@@ -76,7 +77,13 @@ constexpr std::size_t kMostWaiting = 200;
 QueuePointer GpuQueue::make(Driver& driver, StreamHandle stream, std::string& why) {
   GpuContext context = nullptr;
   if (!driver.find_context(stream, context, why)) return nullptr;
-  auto made = std::make_shared<GpuQueue>(GpuDevice::of(driver, context), stream);
+  GpuDevice& device = GpuDevice::of(driver, context);
+  if (is_per_thread(stream)) return std::make_shared<PerThreadQueue>(device, stream);
+  return make(device, stream);
+}
+
+std::shared_ptr<GpuQueue> GpuQueue::make(GpuDevice& device, StreamHandle stream) {
+  auto made = std::make_shared<GpuQueue>(device, stream);
   engine::start();
   All::get().enter(made);
   return made;

@@ -18,6 +18,8 @@ class GpuQueue final : public Queue, public QueueCopies, public std::enable_shar
  public:
   /// Null where the driver knows no such stream; `why` says more. Throws MPIError, std::bad_alloc, std::system_error.
   static QueuePointer make(Driver& driver, StreamHandle stream, std::string& why);
+  /// Of a stream that was found good.
+  static std::shared_ptr<GpuQueue> make(GpuDevice& device, StreamHandle stream);
 
   GpuQueue(GpuDevice& device, StreamHandle stream);
   ~GpuQueue() override;

@@ -37,7 +37,7 @@ class Queue {
   [[nodiscard]] virtual int take_error() = 0;
 
   /// Steps that are not over. What a communicator waits for before it is freed.
-  [[nodiscard]] int outstanding() const noexcept { return outstanding_.load(std::memory_order_acquire); }
+  [[nodiscard]] virtual int outstanding() const noexcept { return outstanding_.load(std::memory_order_acquire); }
   /// Would they never begin while the caller waits for them, as they are behind a function that it runs?
   [[nodiscard]] virtual bool waits_for_caller() const noexcept { return false; }
 

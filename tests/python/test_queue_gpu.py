@@ -78,7 +78,7 @@ def test_collective_calls_on_device_memory(nodes, signals):
 @pytest.mark.parametrize("signals", ["memory", "functions"])
 def test_many_operations_on_many_streams(nodes, signals):
     """2 x 1"""
-    tried(*SIGNALS[signals], "streams", "many", "deep", hosts=nodes)
+    tried(*SIGNALS[signals], "streams", "per_thread", "many", "deep", hosts=nodes)
 
 
 def test_a_send_on_an_idle_stream_takes_its_data_at_once(nodes):

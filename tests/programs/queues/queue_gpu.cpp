@@ -4,6 +4,7 @@
 #include <plait/mpix.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -596,6 +597,54 @@ void last_error(const gpu::Driver& d) {
   CHECK(in == rank_here);
 }
 
+/// The per-thread stream is another one in each thread: a step on one thread's does not say that another thread's has come so far.
+void per_thread(const gpu::Driver& d) {
+  auto* const value = reinterpret_cast<gpu::Stream>(std::uintptr_t{2});
+  Queue q(d, value);
+  constexpr int kThreads = 3;
+  constexpr int kN = 1000;
+  int got[kThreads] = {};
+  if (rank_here == 0) {
+    std::atomic<int> turn{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&, t] {
+        d.call("cuCtxSetCurrent", d.context);
+        const Buffer a(d, Kind::device, kN);
+        d.set(a.device, 7, kN, value);
+        q.synchronize();
+        // The first one's stream has not come to its send when the others' steps are over.
+        while (turn.load() != t) usleep(100);
+        if (t == 0) d.spin(50'000'000, value);
+        d.add(a.device, kN, 1000 * t + 1, value);
+        MPI_Request r;
+        CHECK(MPIX_Isend_enqueue(a.at(), kN, MPI_INT, 1, t, q.comm, &r) == 0);
+        CHECK(MPIX_Wait_enqueue(&r, MPI_STATUS_IGNORE) == 0);
+        ++turn;
+        q.synchronize();
+      });
+    }
+    for (std::thread& t : threads) t.join();
+    // Threads that have ended leave nothing behind.
+    const auto send = [&](int t) {
+      d.call("cuCtxSetCurrent", d.context);
+      CHECK(MPIX_Send_enqueue(&t, 1, MPI_INT, 1, 9, q.comm) == 0);
+      q.synchronize();
+    };
+    for (int t = 0; t < kThreads; ++t) std::thread(send, t).join();
+  } else if (rank_here == 1) {
+    std::vector<int> in(kN);
+    for (int t = kThreads - 1; t >= 0; --t) {
+      CHECK(MPIX_Recv_enqueue(in.data(), kN, MPI_INT, 0, t, q.comm, MPI_STATUS_IGNORE) == 0);
+      q.synchronize();
+      for (const int i : in) CHECK(i == 1000 * t + 8);
+    }
+    for (int& g : got) CHECK(MPIX_Recv_enqueue(&g, 1, MPI_INT, 0, 9, q.comm, MPI_STATUS_IGNORE) == 0);
+    q.synchronize();
+    for (int t = 0; t < kThreads; ++t) CHECK(got[t] == t);
+  }
+}
+
 // ---- what goes wrong
 
 /// A kernel that fails before a send: nothing is sent, and the program is told. Only rank 0's GPU is lost.
@@ -766,7 +815,8 @@ int main(int argc, char** argv) {
                                                                              {"recapture", recapture},
                                                                              {"last_error", last_error},
                                                                              {"reset", reset},
-                                                                             {"addresses", addresses}};
+                                                                             {"addresses", addresses},
+                                                                             {"per_thread", per_thread}};
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (word == "--without-memory-operations" || word == "--without-captured-memory-operations") {

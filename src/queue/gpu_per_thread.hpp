@@ -1,0 +1,52 @@
+// The stream that CUDA and HIP call per-thread: one handle, which means another stream in each thread. So each has a queue of its own, as
+// one thread's stream may come to a step long before another's does.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "queue/gpu.hpp"
+
+namespace plait::queue {
+
+class PerThreadQueue final : public Queue {
+ public:
+  /// Throws MPIError, std::bad_alloc.
+  PerThreadQueue(GpuDevice& device, StreamHandle stream);
+
+  // Of the calling thread's stream.
+  void put(StepPointer step) override { here().put(std::move(step)); }
+  [[nodiscard]] bool idle() noexcept override;
+
+  [[nodiscard]] Device* device() noexcept override { return &device_; }
+  /// A copy is put on the stream of the thread that calls, whichever of the queues is asked.
+  [[nodiscard]] QueueCopies* queue_copies() noexcept override { return maker_->queue_copies(); }
+
+  // Of all of them.
+  void forget() noexcept override;
+  [[nodiscard]] int take_error() override;
+  [[nodiscard]] int outstanding() const noexcept override;
+
+ private:
+  /// What tells a thread from all others, also from those before it that had its number.
+  using Self = std::shared_ptr<const int>;
+  struct Line {
+    std::weak_ptr<const int> thread;
+    std::shared_ptr<GpuQueue> queue;
+  };
+  static const Self& self();
+  /// The calling thread's. Throws MPIError, std::bad_alloc.
+  GpuQueue& here();
+  /// Lets go of those whose threads have ended, and on which nothing is. With the lock.
+  void drop_ended() noexcept;
+
+  GpuDevice& device_;
+  const StreamHandle stream_;
+  const std::shared_ptr<GpuQueue> maker_;  ///< of the thread that has made it
+  mutable std::mutex lock_;                // over the next
+  std::vector<Line> lines_;
+};
+
+}  // namespace plait::queue
