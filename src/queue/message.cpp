@@ -106,6 +106,12 @@ class MessageStep final : public Step {
     return true;
   }
 
+  void do_withdraw() noexcept override { p2p::set_status(&status_, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, true); }
+  void do_cancel() noexcept override {
+    // Of a receive that no message has been found for. A send is not taken back.
+    if (phase_ == Phase::travelling) static_cast<void>(request_->kind->cancel(*request_));
+  }
+
   [[nodiscard]] bool arrived() const noexcept {
     if (request_->kind->done(*request_)) return true;
     Round round;

@@ -42,7 +42,14 @@ constexpr RequestKind kQueued{
           static_cast<void>(take(r));
           return MPI_SUCCESS;
         },
-    .cancel = [](Request&) { return MPI_SUCCESS; },  // sends and receives that are on a queue are not taken back
+    .cancel =
+        [](Request& r) {
+          own(r).step->cancel();
+          // Whoever makes its rounds sees that it ends; whoever waits, that it has.
+          engine::wake();
+          engine::ended().notify();
+          return MPI_SUCCESS;
+        },
     .waiter = [](Request&) -> progress::Waiter* { return &engine::where_steps_end(); },
     .patience = &progress::kForThreads,
     .communicator = [](const Request& r) { return own(r).communicator; },

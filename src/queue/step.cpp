@@ -26,7 +26,14 @@ int error_of(Body body) noexcept {
 
 }  // namespace
 
+bool Step::claim(Fate fate) noexcept {
+  Fate found = Fate::open;
+  // relaxed: what either does then is ordered by `over_` and `begun_`.
+  return fate_.compare_exchange_strong(found, fate, std::memory_order_relaxed) || found == fate;
+}
+
 void Step::begin() noexcept {
+  if (!claim(Fate::begins)) return;
   // relaxed: of a step that begins again, as those of graphs do, this thread has seen the end, and no other one asks meanwhile.
   begun_.store(false, std::memory_order_relaxed);
   over_.store(false, std::memory_order_relaxed);
@@ -50,12 +57,32 @@ bool Step::advance() noexcept {
 }
 
 bool Step::give_up(int error) noexcept {
+  if (!claim(Fate::begins)) return false;  // it is cancelled
   // acquire, release: as in advance(). Another thread may be at a round of it, which is short.
   while (busy_.exchange(true, std::memory_order_acquire)) std::this_thread::yield();
   const bool was_over = over_.load(std::memory_order_relaxed);
   if (!was_over) end(error);
   busy_.store(false, std::memory_order_release);
   return !was_over;
+}
+
+void Step::cancel() noexcept {
+  if (claim(Fate::withdrawn)) {
+    do_withdraw();
+    end(MPI_SUCCESS);
+    return;
+  }
+  // It has begun, or is just about to: that and a round are short.
+  while (!over()) {
+    // acquire, release: as in advance().
+    if (!begun_.load(std::memory_order_acquire) || busy_.exchange(true, std::memory_order_acquire)) {
+      std::this_thread::yield();
+      continue;
+    }
+    if (!over_.load(std::memory_order_relaxed)) do_cancel();
+    busy_.store(false, std::memory_order_release);
+    return;
+  }
 }
 
 void Step::end(int error) noexcept {

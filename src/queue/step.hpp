@@ -36,6 +36,9 @@ class Step {
   [[nodiscard]] bool advance() noexcept;
   /// It does not begin, as what is before it has failed; or it ends, as the MPI does. False where it was over. Any thread.
   bool give_up(int error) noexcept;
+  /// Its request is cancelled. One that has not begun is over at once, and never begins; one that has ends soon, where it can. Any thread,
+  /// but not together with what ends the request.
+  void cancel() noexcept;
   /// Any thread; what it has written is seen then.
   [[nodiscard]] bool over() const noexcept { return over_.load(std::memory_order_acquire); }
   /// Once it is over. MPI_SUCCESS or a code of the MPI's.
@@ -69,14 +72,22 @@ class Step {
   /// Throw MPIError, std::bad_alloc: then it is over.
   virtual void do_begin() = 0;
   [[nodiscard]] virtual bool do_advance() = 0;
+  /// It will never begin; before it is over.
+  virtual void do_withdraw() noexcept {}
+  /// It has begun. Not beside a round of another thread's.
+  virtual void do_cancel() noexcept {}
 
  private:
+  /// Who was first, the queue or a call that cancels it. One that has begun, as a graph's, may begin again.
+  enum class Fate : std::uint8_t { open, begins, withdrawn };
+  [[nodiscard]] bool claim(Fate fate) noexcept;
   void end(int error) noexcept;
 
   const bool holds_up_;
   const char* const call_;
   bool answers_ = false;
   int error_ = MPI_SUCCESS;
+  std::atomic<Fate> fate_{Fate::open};
   std::atomic<bool> over_{false};
   std::atomic<bool> begun_{false};
   std::atomic<bool> busy_{false};  ///< a thread makes a round

@@ -3,6 +3,7 @@
 // gives up what is on queues still.
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -216,6 +217,43 @@ static void partitions(plait_queue queue, MPI_Comm comm) {
   CHECK(!MPIX_Waitall_enqueue(2, r, MPI_STATUSES_IGNORE));
   CHECK(!plait_queue_synchronize(queue) && y[0] == other && y[3] == other);
   for (int i = 0; i < 2; ++i) CHECK(!MPI_Request_free(&r[i]));
+}
+
+static int is_cancelled(MPI_Request* r) {
+  MPI_Status status;
+  int flag = 0;
+  CHECK(!MPI_Cancel(r) && !MPI_Wait(r, &status) && !MPI_Test_cancelled(&status, &flag));
+  return flag;
+}
+
+static int hold(void* p) {
+  while (!atomic_load((atomic_int*)p)) usleep(100);
+  return 0;
+}
+
+/// What is cancelled ends, whether the queue has come to it or not, and takes no message. What comes later does.
+static void cancelled(plait_queue queue, MPI_Comm comm) {
+  int x = -1, sent = rank;
+  atomic_int go = 0;
+  MPI_Request r, s;
+  CHECK(!MPIX_Irecv_enqueue(&x, 1, MPI_INT, other, 8, comm, &r));
+  CHECK(!plait_queue_synchronize(queue));
+  CHECK(is_cancelled(&r));
+  CHECK(!plait_queue_enqueue(queue, hold, &go));
+  CHECK(!MPIX_Irecv_enqueue(&x, 1, MPI_INT, other, 8, comm, &r));
+  CHECK(!MPIX_Isend_enqueue(&x, 1, MPI_INT, other, 8, comm, &s));
+  CHECK(is_cancelled(&r) && is_cancelled(&s));
+  CHECK(!MPIX_Irecv_enqueue(&x, 1, MPI_INT, other, 8, comm, &r) && !MPI_Cancel(&r) && !MPI_Request_free(&r));
+  atomic_store(&go, 1);
+  CHECK(!plait_queue_synchronize(queue) && x == -1);
+  CHECK(!MPIX_Isend_enqueue(&sent, 1, MPI_INT, other, 8, comm, &s));
+  CHECK(!MPIX_Recv_enqueue(&x, 1, MPI_INT, other, 8, comm, MPI_STATUS_IGNORE));
+  CHECK(!MPIX_Wait_enqueue(&s, MPI_STATUS_IGNORE) && !plait_queue_synchronize(queue) && x == other);
+  // One that is over already stays as it is.
+  CHECK(!MPIX_Isend_enqueue(&sent, 1, MPI_INT, rank, 8, comm, &s) && !MPIX_Irecv_enqueue(&x, 1, MPI_INT, rank, 8, comm, &r));
+  CHECK(!MPI_Wait(&s, MPI_STATUS_IGNORE));
+  for (int flag = 0; !flag;) CHECK(!MPI_Request_get_status(r, &flag, MPI_STATUS_IGNORE));
+  CHECK(!is_cancelled(&r) && x == rank);
 }
 
 /// Process 1 brings a stream that is no queue: messages go between the two kinds, and there are no collective calls on the queue.
@@ -442,6 +480,7 @@ int main(int argc, char** argv) {
   communicators_without(stream);
   one_side(queue, stream);
   two_queues(comm, two);
+  cancelled(queue, comm);
   failing_function(queue, comm);
   failing_event(queue, second, two);
   function_that_waits(queue, comm);

@@ -152,6 +152,51 @@ TEST_P(HostQueueTest, EventsOrderQueuesThatManyThreadsFill) {
   for (const auto& queue : queues) queue->close();
 }
 
+/// Nothing but being cancelled ends it. What it writes is no atomic.
+class CancelledStep final : public Step {
+ public:
+  CancelledStep() : Step(false, "test") { answer_for_itself(); }
+  [[nodiscard]] std::uint64_t communicator() const noexcept override { return 0; }
+  int begun = 0, withdrawn = 0, cancelled = 0, rounds = 0;
+
+ private:
+  void do_begin() override { ++begun; }
+  bool do_advance() override {
+    ++rounds;
+    return cancelled > 0;
+  }
+  void do_withdraw() noexcept override { ++withdrawn; }
+  void do_cancel() noexcept override { ++cancelled; }
+};
+
+TEST_P(HostQueueTest, WhatIsCancelledEndsWhetherItHasBegunOrNot) {
+  const auto queue = make();
+  constexpr int kSteps = 2000;
+  std::vector<std::shared_ptr<CancelledStep>> steps(kSteps);
+  for (auto& step : steps) step = std::make_shared<CancelledStep>();
+  std::atomic<int> put{0};
+  std::thread canceller([&] {
+    for (int i = 0; i < kSteps; ++i) {
+      while (put.load(std::memory_order_acquire) <= i) std::this_thread::yield();
+      steps[static_cast<std::size_t>(i)]->cancel();
+    }
+  });
+  for (const auto& step : steps) {
+    queue->put(step);
+    put.fetch_add(1, std::memory_order_release);
+  }
+  canceller.join();
+  engine::wake();
+  queue->close();
+  while (queue->outstanding() > 0) std::this_thread::yield();
+  for (const auto& step : steps) {
+    EXPECT_TRUE(step->over());
+    EXPECT_EQ(step->error(), MPI_SUCCESS);
+    EXPECT_EQ(step->begun + step->withdrawn, 1);
+    EXPECT_EQ(step->cancelled, step->begun);
+  }
+}
+
 TEST_P(HostQueueTest, WhatIsBehindAFailureDoesNotRun) {
   const auto queue = make();
   long seen = 0;

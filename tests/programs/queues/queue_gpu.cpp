@@ -733,6 +733,20 @@ void values(const gpu::Driver& d) {
     q.synchronize();
     CHECK(MPI_Wait(&out, MPI_STATUS_IGNORE) == 0);
     GIVES(MPIX_Send_enqueue(&in, 1, MPI_INT, rank_here, 1, q.comm), MPI_ERR_TRUNCATE);
+    // What is cancelled ends; the message is the next one's.
+    const Buffer device(d, Kind::device, 1);
+    for (const bool begun : {true, false}) {
+      MPI_Status status;
+      int flag = 0;
+      if (!begun) d.spin(5'000'000, q.stream);
+      CHECK(MPIX_Irecv_enqueue(device.at(), 1, MPI_INT, rank_here, 4, q.comm, &r) == 0);
+      if (begun) q.synchronize();
+      CHECK(MPI_Cancel(&r) == 0 && MPI_Wait(&r, &status) == 0 && MPI_Test_cancelled(&status, &flag) == 0 && flag);
+      CHECK(MPIX_Irecv_enqueue(device.at(), 1, MPI_INT, rank_here, 4, q.comm, &r) == 0);
+      CHECK(MPIX_Isend_enqueue(&rank_here, 1, MPI_INT, rank_here, 4, q.comm, &out) == 0);
+      CHECK(MPIX_Wait_enqueue(&r, MPI_STATUS_IGNORE) == 0 && MPIX_Wait_enqueue(&out, MPI_STATUS_IGNORE) == 0);
+      CHECK(device.read(q)[0] == rank_here);
+    }
     // Memory of another device.
     int devices = 0;
     d.call("cuDeviceGetCount", &devices);

@@ -84,6 +84,33 @@ void nonblocking() {
   }
 }
 
+// A receive that is cancelled ends, and so does one that the queue has not come to yet.
+void cancelled() {
+  Device device;
+  Line line(device);
+  const Array a(device, Kind::buffer, 10);
+  MPI_Request requests[2];
+  MPI_Status status;
+  int flag = 0;
+  for (const bool begun : {true, false}) {
+    cl_int made = CL_SUCCESS;
+    cl_event go = clCreateUserEvent(device.context, &made);
+    good(made);
+    if (begun) good(clSetUserEventStatus(go, CL_COMPLETE));
+    good(clEnqueueBarrierWithWaitList(line.queue, 1, &go, nullptr));
+    CHECK(MPIX_Irecv_enqueue(a.address, 10, MPI_UNSIGNED, other(), 7, line.comm, &requests[0]) == MPI_SUCCESS);
+    if (begun) good(clFinish(line.queue));
+    CHECK(MPI_Cancel(&requests[0]) == MPI_SUCCESS && MPI_Wait(&requests[0], &status) == MPI_SUCCESS);
+    CHECK(MPI_Test_cancelled(&status, &flag) == MPI_SUCCESS && flag);
+    if (!begun) good(clSetUserEventStatus(go, CL_COMPLETE));
+    clReleaseEvent(go);
+    CHECK(MPIX_Irecv_enqueue(a.address, 10, MPI_UNSIGNED, other(), 7, line.comm, &requests[0]) == MPI_SUCCESS);
+    CHECK(MPIX_Isend_enqueue(&rank, 1, MPI_INT, other(), 7, line.comm, &requests[1]) == MPI_SUCCESS);
+    CHECK(MPIX_Waitall_enqueue(2, requests, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
+    CHECK(a.get(line.queue)[0] == static_cast<cl_uint>(other()));
+  }
+}
+
 void collectives() {
   Device device;
   Line line(device);
@@ -522,17 +549,9 @@ int main(int argc, char** argv) {
     const char* name;
     void (*run)();
   };
-  const Case cases[] = {{"messages", messages},
-                        {"nonblocking", nonblocking},
-                        {"collectives", collectives},
-                        {"partitioned", partitioned},
-                        {"layouts", layouts},
-                        {"addresses", addresses},
-                        {"events", events},
-                        {"failures", failures},
-                        {"values", values},
-                        {"lifetimes", lifetimes},
-                        {"waits", waits}};
+  const Case cases[] = {{"messages", messages},       {"nonblocking", nonblocking}, {"cancelled", cancelled}, {"collectives", collectives},
+                        {"partitioned", partitioned}, {"layouts", layouts},         {"addresses", addresses}, {"events", events},
+                        {"failures", failures},       {"values", values},           {"lifetimes", lifetimes}, {"waits", waits}};
   for (const std::string_view word : std::span(argv, static_cast<std::size_t>(argc)).subspan(1)) {
     const auto* const named = std::ranges::find(cases, word, &Case::name);
     CHECK(named != std::end(cases) && "a case");
