@@ -246,6 +246,7 @@ static void cancelled(plait_queue queue, MPI_Comm comm) {
   CHECK(!MPIX_Irecv_enqueue(&x, 1, MPI_INT, other, 8, comm, &r) && !MPI_Cancel(&r) && !MPI_Request_free(&r));
   atomic_store(&go, 1);
   CHECK(!plait_queue_synchronize(queue) && x == -1);
+  MPI_Barrier(MPI_COMM_WORLD);  // or a receive of this part would take the message
   CHECK(!MPIX_Isend_enqueue(&sent, 1, MPI_INT, other, 8, comm, &s));
   CHECK(!MPIX_Recv_enqueue(&x, 1, MPI_INT, other, 8, comm, MPI_STATUS_IGNORE));
   CHECK(!MPIX_Wait_enqueue(&s, MPI_STATUS_IGNORE) && !plait_queue_synchronize(queue) && x == other);

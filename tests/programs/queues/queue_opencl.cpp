@@ -104,6 +104,7 @@ void cancelled() {
     CHECK(MPI_Test_cancelled(&status, &flag) == MPI_SUCCESS && flag);
     if (!begun) good(clSetUserEventStatus(go, CL_COMPLETE));
     clReleaseEvent(go);
+    MPI_Barrier(MPI_COMM_WORLD);  // or it would take the other's message
     CHECK(MPIX_Irecv_enqueue(a.address, 10, MPI_UNSIGNED, other(), 7, line.comm, &requests[0]) == MPI_SUCCESS);
     CHECK(MPIX_Isend_enqueue(&rank, 1, MPI_INT, other(), 7, line.comm, &requests[1]) == MPI_SUCCESS);
     CHECK(MPIX_Waitall_enqueue(2, requests, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
