@@ -3,7 +3,9 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <array>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -83,29 +85,28 @@ MPI_Comm comm_of_first(int count, const MPI_Request* requests) noexcept {
   return MPI_COMM_NULL;
 }
 
-/// All of one queue's. Null handles are left out, and get empty statuses.
-void put_wait(int count, MPI_Request* requests, MPI_Status* status, MPI_Status* statuses, const char* call) {
-  queue::QueuePointer of;
-  const std::uint64_t comm = p2p::to_bits(comm_of_first(count, requests));
+/// Throws MPIError where one request is there twice: its first wait would end it.
+void check_different(int count, const MPI_Request* requests) {
+  if (count < 2) return;
+  std::vector<const Request*> all;
+  all.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) {
-    if (requests[i] == MPI_REQUEST_NULL) continue;
-    const Request* const r = ours(requests[i]);
-    require(r, MPI_ERR_REQUEST);
-    queue::QueuePointer its = queue_of(*r);
-    require(!of || of == its, MPI_ERR_REQUEST);
-    of = std::move(its);
+    if (requests[i] != MPI_REQUEST_NULL) all.push_back(ours(requests[i]));
   }
-  if (of) tell(*of);
+  std::ranges::sort(all, std::less{});
+  require(std::ranges::adjacent_find(all) == all.end(), MPI_ERR_REQUEST);
+}
+
+/// A wait for those of the requests that were made on this object of the queue's.
+void put_wait_on(const queue::QueuePointer& queue, std::uint64_t comm, int count, MPI_Request* requests, MPI_Status* status,
+                 MPI_Status* statuses, const char* call) {
   std::vector<Awaited> awaited;
   awaited.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) {
-    MPI_Status* const its = statuses ? &statuses[i] : status;
-    if (requests[i] == MPI_REQUEST_NULL) {
-      if (its) p2p::set_empty(its);
-      if (statuses) its->MPI_ERROR = MPI_SUCCESS;
-      continue;
-    }
+    if (requests[i] == MPI_REQUEST_NULL) continue;
     Request& r = *ours(requests[i]);
+    if (queue_of(r) != queue) continue;
+    MPI_Status* const its = statuses ? &statuses[i] : status;
     if (partitioned::is_partitioned(r)) {
       awaited.push_back({nullptr, &r, its});
       continue;
@@ -113,7 +114,31 @@ void put_wait(int count, MPI_Request* requests, MPI_Status* status, MPI_Status* 
     awaited.push_back({queue::take(r), nullptr, its});
     requests[i] = MPI_REQUEST_NULL;
   }
-  if (of) of->put(std::make_shared<queue::WaitStep>(comm, call, std::move(awaited), statuses != nullptr));
+  queue->put(std::make_shared<queue::WaitStep>(comm, call, std::move(awaited), statuses != nullptr));
+}
+
+/// All of one queue's. Null handles are left out, and get empty statuses.
+void put_wait(int count, MPI_Request* requests, MPI_Status* status, MPI_Status* statuses, const char* call) {
+  // Where several streams stand for it there is an object for each, and a wait on each.
+  std::vector<queue::QueuePointer> of;
+  const std::uint64_t comm = p2p::to_bits(comm_of_first(count, requests));
+  for (int i = 0; i < count; ++i) {
+    if (requests[i] == MPI_REQUEST_NULL) continue;
+    const Request* const r = ours(requests[i]);
+    require(r, MPI_ERR_REQUEST);
+    queue::QueuePointer its = queue_of(*r);
+    require(of.empty() || of.front()->identity() == its->identity(), MPI_ERR_REQUEST);
+    if (std::ranges::find(of, its) == of.end()) of.push_back(std::move(its));
+  }
+  check_different(count, requests);
+  for (const queue::QueuePointer& queue : of) tell(*queue);
+  for (int i = 0; i < count; ++i) {
+    if (requests[i] != MPI_REQUEST_NULL) continue;
+    MPI_Status* const its = statuses ? &statuses[i] : status;
+    if (its) p2p::set_empty(its);
+    if (statuses) its->MPI_ERROR = MPI_SUCCESS;
+  }
+  for (const queue::QueuePointer& queue : of) put_wait_on(queue, comm, count, requests, status, statuses, call);
 }
 
 // ---- collective calls

@@ -30,6 +30,7 @@ class GpuQueue final : public Queue, public QueueCopies, public std::enable_shar
   void put_to_host(std::byte* to, const void* from, std::size_t bytes) override;
   void put_to_device(void* to, const std::byte* from, std::size_t bytes) override;
   void copy_now(void* to, const std::byte* from, std::size_t bytes) override;
+  [[nodiscard]] Identity identity() const noexcept override { return {&device_, stream_}; }
   [[nodiscard]] bool idle() noexcept override;
   [[nodiscard]] int take_error() override;
   void forget() noexcept override;

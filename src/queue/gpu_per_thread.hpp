@@ -25,6 +25,7 @@ class PerThreadQueue final : public Queue {
   [[nodiscard]] QueueCopies* queue_copies() noexcept override { return maker_->queue_copies(); }
 
   // Of all of them.
+  [[nodiscard]] Identity identity() const noexcept override { return {&device_, stream_}; }
   void forget() noexcept override;
   [[nodiscard]] int take_error() override;
   [[nodiscard]] int outstanding() const noexcept override;

@@ -26,6 +26,13 @@ class Queue {
   /// How memory of its device is copied: on the queue itself, or, where that is null, beside it by the engine. One with a device has one.
   [[nodiscard]] virtual QueueCopies* queue_copies() noexcept { return nullptr; }
   [[nodiscard]] virtual EngineCopies* engine_copies() noexcept { return nullptr; }
+  /// What it is to the program, for which several of these objects may stand: a stream of a device's.
+  struct Identity {
+    const void* owner;
+    const void* handle;
+    bool operator==(const Identity&) const = default;
+  };
+  [[nodiscard]] virtual Identity identity() const noexcept { return {this, nullptr}; }
   /// Has all run that was put on it? Then a send can take its data at once.
   [[nodiscard]] virtual bool idle() noexcept { return false; }
 

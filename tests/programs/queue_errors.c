@@ -288,6 +288,18 @@ static void two_queues(MPI_Comm one, MPI_Comm two) {
   CHECK(!MPI_Waitall(4, r, MPI_STATUSES_IGNORE) && a == other && b == other);
 }
 
+/// The same request twice in one call: it takes none, as the first of the two would end it.
+static void twice(plait_queue queue, MPI_Comm comm) {
+  int x = -1;
+  MPI_Request r[4], in, out;
+  CHECK(!MPIX_Irecv_enqueue(&x, 1, MPI_INT, other, 3, comm, &in) && !MPIX_Isend_enqueue(&rank, 1, MPI_INT, other, 3, comm, &out));
+  r[0] = in, r[1] = MPI_REQUEST_NULL, r[2] = out, r[3] = in;
+  GIVES(MPIX_Waitall_enqueue(4, r, MPI_STATUSES_IGNORE), MPI_ERR_REQUEST);
+  CHECK(r[0] == in && r[2] == out && r[3] == in);
+  CHECK(!MPIX_Waitall_enqueue(3, r, MPI_STATUSES_IGNORE) && r[0] == MPI_REQUEST_NULL && r[2] == MPI_REQUEST_NULL);
+  CHECK(!plait_queue_synchronize(queue) && x == other);
+}
+
 /// Nothing behind a function that fails is done until the program knows of it. Then all goes on.
 static void failing_function(plait_queue queue, MPI_Comm comm) {
   int x = -1, done = 0, sent = 100 + rank;
@@ -481,6 +493,7 @@ int main(int argc, char** argv) {
   communicators_without(stream);
   one_side(queue, stream);
   two_queues(comm, two);
+  twice(queue, comm);
   cancelled(queue, comm);
   failing_function(queue, comm);
   failing_event(queue, second, two);

@@ -521,6 +521,20 @@ void streams(const gpu::Driver& d) {
   MPIX_Send_enqueue(&rank_here, 1, MPI_INT, rank_here, 9, a.comm);
   MPIX_Send_enqueue(&rank_here, 1, MPI_INT, rank_here, 9, b.comm);
   CHECK(MPI_Waitall(2, mixed, MPI_STATUSES_IGNORE) == 0 && x == rank_here && y == rank_here);
+  // Two of the MPI's streams that stand for one of CUDA's: it is one queue.
+  const Buffer device(d, Kind::device, 2);
+  MPI_Request both[4];
+  {
+    Queue again(d, a.stream);
+    for (const Queue* q : {&a, &again}) {
+      const int i = q == &a ? 0 : 1;
+      CHECK(MPIX_Irecv_enqueue(static_cast<int*>(device.at()) + i, 1, MPI_INT, rank_here, 9, q->comm, &both[i]) == 0);
+      CHECK(MPIX_Isend_enqueue(&size_here, 1, MPI_INT, rank_here, 9, q->comm, &both[2 + i]) == 0);
+    }
+    CHECK(MPIX_Waitall_enqueue(4, both, MPI_STATUSES_IGNORE) == 0);
+    d.add(device.device, 2, 1, a.stream);
+    for (const int i : device.read(a)) CHECK(i == size_here + 1);
+  }
 }
 
 /// Of the stand-in: a driver that pins memory only when a stream is idle, which waits for a message. The engine brings that meanwhile.
