@@ -53,6 +53,12 @@ class EngineCopies {
   [[nodiscard]] virtual bool is_over(Copy copy) = 0;
 };
 
+/// Rows of so many bytes, and how far each begins behind the one before; a single one is a run of bytes.
+struct Rows {
+  std::size_t bytes = 0, count = 1;
+  std::size_t on_device = 0, on_host = 0;
+};
+
 /// Of a queue on which the copies are put. Any thread. Functions throw MPIError.
 class QueueCopies {
  public:
@@ -62,10 +68,10 @@ class QueueCopies {
   QueueCopies& operator=(const QueueCopies&) = delete;
 
   /// Puts one on the queue, behind all that is there now.
-  virtual void put_to_host(std::byte* to, const void* from, std::size_t bytes) = 0;
-  virtual void put_to_device(void* to, const std::byte* from, std::size_t bytes) = 0;
+  virtual void put_to_host(std::byte* to, const void* from, const Rows& rows) = 0;
+  virtual void put_to_device(void* to, const std::byte* from, const Rows& rows) = 0;
   /// Copies at once, beside the queue, and waits for that.
-  virtual void copy_now(void* to, const std::byte* from, std::size_t bytes) = 0;
+  virtual void copy_now(void* to, const std::byte* from, const Rows& rows) = 0;
 };
 
 }  // namespace plait::queue

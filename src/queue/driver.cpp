@@ -105,18 +105,39 @@ class Reasons {
 
 using CudaDevice = int;
 using CudaAddress = unsigned long long;
-constexpr int kRelaxed = 2;     // CU_STREAM_CAPTURE_MODE_RELAXED
-constexpr int kCapturing = 1;   // CU_STREAM_CAPTURE_STATUS_ACTIVE
-constexpr int kAtLeast = 0;     // CU_STREAM_WAIT_VALUE_GEQ
-constexpr int kMemoryType = 2;  // CU_POINTER_ATTRIBUTE_MEMORY_TYPE
-constexpr int kIsManaged = 8;   // CU_POINTER_ATTRIBUTE_IS_MANAGED
-constexpr int kOrdinal = 9;     // CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
-constexpr int kHostMemory = 1;  // CU_MEMORYTYPE_HOST
+constexpr int kRelaxed = 2;       // CU_STREAM_CAPTURE_MODE_RELAXED
+constexpr int kCapturing = 1;     // CU_STREAM_CAPTURE_STATUS_ACTIVE
+constexpr int kAtLeast = 0;       // CU_STREAM_WAIT_VALUE_GEQ
+constexpr int kMemoryType = 2;    // CU_POINTER_ATTRIBUTE_MEMORY_TYPE
+constexpr int kIsManaged = 8;     // CU_POINTER_ATTRIBUTE_IS_MANAGED
+constexpr int kOrdinal = 9;       // CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+constexpr int kHostMemory = 1;    // CU_MEMORYTYPE_HOST
+constexpr int kDeviceMemory = 2;  // CU_MEMORYTYPE_DEVICE
 constexpr unsigned kPortableAndMapped = 1 | 2;
 constexpr unsigned kNonBlocking = 1;
 constexpr unsigned kWithoutTimes = 2;
 constexpr unsigned kNoSync = 1;  // CU_USER_OBJECT_NO_DESTRUCTOR_SYNC, which has to be given
 constexpr unsigned kMove = 1;    // CU_GRAPH_USER_OBJECT_MOVE: the graph has the only reference
+
+/// CUDA_MEMCPY2D.
+struct CudaRows {
+  struct Side {
+    std::size_t x, y;
+    int memory;
+    const void* host;
+    CudaAddress device;
+    void* array;
+    std::size_t pitch;
+
+    void set(const void* at, bool is_host, std::size_t distance) noexcept {
+      memory = is_host ? kHostMemory : kDeviceMemory;
+      host = is_host ? at : nullptr;
+      device = is_host ? 0 : reinterpret_cast<CudaAddress>(at);
+      pitch = distance;
+    }
+  } from, to;
+  std::size_t bytes, count;
+};
 
 class Cuda final : public Driver {
  public:
@@ -266,13 +287,20 @@ class Cuda final : public Driver {
     check(cuStreamCreate(&stream, kNonBlocking), "cuStreamCreate");
     return stream;
   }
-  void copy(GpuContext context, StreamHandle stream, void* to, const void* from, std::size_t bytes, bool to_device) override {
-    if (bytes == 0) return;
+  void copy(GpuContext context, StreamHandle stream, void* to, const void* from, const Rows& rows, bool to_device) override {
+    if (rows.bytes == 0) return;
     const Current current(*this, context);
-    if (to_device) {
-      check(cuMemcpyHtoDAsync(reinterpret_cast<CudaAddress>(to), from, bytes, stream), "cuMemcpyHtoDAsync");
+    if (rows.count > 1) {
+      CudaRows all{};
+      all.bytes = rows.bytes;
+      all.count = rows.count;
+      all.from.set(from, to_device, to_device ? rows.on_host : rows.on_device);
+      all.to.set(to, !to_device, to_device ? rows.on_device : rows.on_host);
+      check(cuMemcpy2DAsync(&all, stream), "cuMemcpy2DAsync");
+    } else if (to_device) {
+      check(cuMemcpyHtoDAsync(reinterpret_cast<CudaAddress>(to), from, rows.bytes, stream), "cuMemcpyHtoDAsync");
     } else {
-      check(cuMemcpyDtoHAsync(to, reinterpret_cast<CudaAddress>(from), bytes, stream), "cuMemcpyDtoHAsync");
+      check(cuMemcpyDtoHAsync(to, reinterpret_cast<CudaAddress>(from), rows.bytes, stream), "cuMemcpyDtoHAsync");
     }
   }
   void* make_event(GpuContext context) override {
@@ -328,6 +356,7 @@ class Cuda final : public Driver {
     library_.find(cuMemHostGetDevicePointer, {"cuMemHostGetDevicePointer_v2"});
     library_.find(cuMemHostRegister, {"cuMemHostRegister_v2"}, false);
     library_.find(cuMemHostUnregister, {"cuMemHostUnregister"});
+    library_.find(cuMemcpy2DAsync, {"cuMemcpy2DAsync_v2"});
     library_.find(cuMemcpyDtoHAsync, {"cuMemcpyDtoHAsync_v2"});
     library_.find(cuMemcpyHtoDAsync, {"cuMemcpyHtoDAsync_v2"});
     library_.find(cuPointerGetAttribute, {"cuPointerGetAttribute"});
@@ -402,6 +431,7 @@ class Cuda final : public Driver {
   int (*cuMemHostGetDevicePointer)(CudaAddress*, void*, unsigned);
   int (*cuMemHostRegister)(void*, std::size_t, unsigned);
   int (*cuMemHostUnregister)(void*);
+  int (*cuMemcpy2DAsync)(const CudaRows*, void*);
   int (*cuMemcpyDtoHAsync)(void*, CudaAddress, std::size_t, void*);
   int (*cuMemcpyHtoDAsync)(CudaAddress, const void*, std::size_t, void*);
   int (*cuPointerGetAttribute)(void*, int, CudaAddress);
@@ -556,10 +586,17 @@ class Hip final : public Driver {
     check(hipStreamCreateWithFlags(&stream, kNonBlocking), "hipStreamCreateWithFlags");
     return stream;
   }
-  void copy(GpuContext context, StreamHandle stream, void* to, const void* from, std::size_t bytes, bool to_device) override {
-    if (bytes == 0) return;
+  void copy(GpuContext context, StreamHandle stream, void* to, const void* from, const Rows& rows, bool to_device) override {
+    if (rows.bytes == 0) return;
     const Current current(*this, context);
-    check(hipMemcpyAsync(to, from, bytes, to_device ? kToDevice : kToHost, stream), "hipMemcpyAsync");
+    const int way = to_device ? kToDevice : kToHost;
+    if (rows.count > 1) {
+      const std::size_t of_from = to_device ? rows.on_host : rows.on_device;
+      const std::size_t of_to = to_device ? rows.on_device : rows.on_host;
+      check(hipMemcpy2DAsync(to, of_to, from, of_from, rows.bytes, rows.count, way, stream), "hipMemcpy2DAsync");
+    } else {
+      check(hipMemcpyAsync(to, from, rows.bytes, way, stream), "hipMemcpyAsync");
+    }
   }
   void* make_event(GpuContext context) override {
     const Current current(*this, context);
@@ -629,6 +666,7 @@ class Hip final : public Driver {
     library_.find(hipGraphRetainUserObject, {"hipGraphRetainUserObject"}, false);
     library_.find(hipHostMalloc, {"hipHostMalloc"});
     library_.find(hipLaunchHostFunc, {"hipLaunchHostFunc"});
+    library_.find(hipMemcpy2DAsync, {"hipMemcpy2DAsync"});
     library_.find(hipMemcpyAsync, {"hipMemcpyAsync"});
     library_.find(hipPeekAtLastError, {"hipPeekAtLastError"});
     library_.find(hipPointerGetAttributes, {"hipPointerGetAttributes"});
@@ -680,6 +718,7 @@ class Hip final : public Driver {
   int (*hipGraphRetainUserObject)(void*, void*, unsigned, unsigned);
   int (*hipHostMalloc)(void**, std::size_t, unsigned);
   int (*hipLaunchHostFunc)(void*, void (*)(void*), void*);
+  int (*hipMemcpy2DAsync)(void*, std::size_t, const void*, std::size_t, std::size_t, std::size_t, int, void*);
   int (*hipMemcpyAsync)(void*, const void*, std::size_t, int, void*);
   int (*hipPeekAtLastError)();
   int (*hipPointerGetAttributes)(HipPointer*, const void*);

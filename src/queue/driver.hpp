@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string>
 
+#include "queue/device.hpp"
+
 namespace plait::queue {
 
 /// A stream as the program has it, also one that the driver knows by a small number.
@@ -67,7 +69,7 @@ class Driver {
 
   /// A stream of plait's own, which no other holds up; events on it.
   [[nodiscard]] virtual StreamHandle make_stream(GpuContext context) = 0;
-  virtual void copy(GpuContext context, StreamHandle stream, void* to, const void* from, std::size_t bytes, bool to_device) = 0;
+  virtual void copy(GpuContext context, StreamHandle stream, void* to, const void* from, const Rows& rows, bool to_device) = 0;
   [[nodiscard]] virtual void* make_event(GpuContext context) = 0;
   virtual void record(GpuContext context, void* event, StreamHandle stream) = 0;
   [[nodiscard]] virtual Answer query_event(GpuContext context, void* event) noexcept = 0;

@@ -66,8 +66,12 @@ class All final : public engine::Polled {
   std::vector<std::shared_ptr<GpuQueue>> looked_at_;  // the engine's thread's
 };
 
-/// Of a queue's steps that its stream has not come to. CUDA's streams take some 1000 operations; a step needs two.
-constexpr std::size_t kMostWaiting = 200;
+/// Operations of the driver's that a stream has not come to. CUDA's streams take some 1000.
+constexpr int kMostWaiting = 600;
+/// Copies between two marks by which plait sees how far the stream has come: a datatype may need many more.
+constexpr int kCopies = 100;
+/// A mark, and what holds up the stream.
+constexpr int kMark = 2;
 
 /// Cyclic.
 [[nodiscard]] bool has_come_to(std::uint32_t word, std::uint32_t value) noexcept { return static_cast<std::int32_t>(word - value) >= 0; }
@@ -114,7 +118,8 @@ void GpuQueue::put(StepPointer step) {
     put_in_graph(std::move(step));
     return;
   }
-  wait_for_room(*step);
+  wait_for_room(step->call());
+  copied_by_ = step->call();
   step->put_before();
   put(++put_, step, false, step->holds_up());
   if (step->holds_up() && step->puts_behind()) {
@@ -128,8 +133,10 @@ void GpuQueue::put(std::uint32_t number, StepPointer step, bool passed, bool hol
   {
     const std::lock_guard guard(lock_);
     require(!failed_, MPI_ERR_OTHER);
-    waiting_.push_back({number, std::move(step), passed});  // before the stream can come to it
+    waiting_.push_back({number, std::move(step), passed, copies_ + kMark});  // before the stream can come to it
+    operations_ += copies_ + kMark;
   }
+  copies_ = 0;
   count();
   await(1);
   try {
@@ -143,31 +150,34 @@ void GpuQueue::put(std::uint32_t number, StepPointer step, bool passed, bool hol
   }
 }
 
-void GpuQueue::put_to_host(std::byte* to, const void* from, std::size_t bytes) {
-  device_.driver().copy(device_.context(), stream_, to, from, bytes, false);
-}
-void GpuQueue::put_to_device(void* to, const std::byte* from, std::size_t bytes) {
-  device_.driver().copy(device_.context(), stream_, to, from, bytes, true);
+void GpuQueue::put_copy(void* to, const void* from, const Rows& rows, bool to_device) {
+  // A graph is one operation, whatever is in it.
+  if (copied_by_ && copies_ == kCopies) {
+    put(++put_, nullptr, true, false);
+    engine::wake();
+    wait_for_room(copied_by_);
+  }
+  device_.driver().copy(device_.context(), stream_, to, from, rows, to_device);
+  if (copied_by_) ++copies_;
 }
 
 /// A driver that has no room for more waits with its locks held, and calls of the engine's thread would wait for these.
-void GpuQueue::wait_for_room(const Step& step) {
+void GpuQueue::wait_for_room(const char* call) {
   const auto has_room = [&] {
     const std::lock_guard guard(lock_);
-    return waiting_.size() < kMostWaiting || failed_;
+    return operations_ < kMostWaiting || failed_;
   };
   if (has_room()) return;
   const std::function<std::string()> text = [&] { return "room on a stream that has " + std::to_string(kMostWaiting) + " operations"; };
   p2p::Hang hang(text);
   progress::wait_until(
-      engine::where_steps_end(), progress::kForThreads, [] { return false; }, has_room, [&] { hang.check({step.call(), nullptr}); });
+      engine::where_steps_end(), progress::kForThreads, [] { return false; }, has_room, [&] { hang.check({call, nullptr}); });
 }
-
-void GpuQueue::copy_now(void* to, const std::byte* from, std::size_t bytes) { device_.copy_now(to, from, bytes); }
 
 bool GpuQueue::take_back(std::uint32_t number) noexcept {
   const std::lock_guard guard(lock_);
   if (waiting_.empty() || waiting_.back().number != number) return false;
+  operations_ -= waiting_.back().operations;
   waiting_.pop_back();
   return true;
 }
@@ -223,6 +233,7 @@ void GpuQueue::put_in_graph(StepPointer step) {
   }
   await(1);
   tell_when_gone(repeated);
+  copied_by_ = nullptr;
   repeated.step->put_before();
   signal_in_graph(repeated);
   if (repeated.step->holds_up()) repeated.step->put_behind();
@@ -336,6 +347,7 @@ bool GpuQueue::begin_arrived(std::uint32_t arrived) noexcept {
       if (waiting_.empty() || !has_come_to(arrived, waiting_.front().number)) return moved;
       next = std::move(waiting_.front());
       waiting_.pop_front();
+      operations_ -= next.operations;
     }
     await(-1);
     if (next.passed) {
@@ -377,6 +389,7 @@ bool GpuQueue::give_up() noexcept {
     const std::lock_guard guard(lock_);
     failed_ = true;
     left.swap(waiting_);
+    operations_ = 0;
   }
   if (left.empty()) return false;
   await(-static_cast<int>(left.size()));

@@ -27,9 +27,9 @@ class GpuQueue final : public Queue, public QueueCopies, public std::enable_shar
   void put(StepPointer step) override;
   [[nodiscard]] Device* device() noexcept override { return &device_; }
   [[nodiscard]] QueueCopies* queue_copies() noexcept override { return this; }
-  void put_to_host(std::byte* to, const void* from, std::size_t bytes) override;
-  void put_to_device(void* to, const std::byte* from, std::size_t bytes) override;
-  void copy_now(void* to, const std::byte* from, std::size_t bytes) override;
+  void put_to_host(std::byte* to, const void* from, const Rows& rows) override { put_copy(to, from, rows, false); }
+  void put_to_device(void* to, const std::byte* from, const Rows& rows) override { put_copy(to, from, rows, true); }
+  void copy_now(void* to, const std::byte* from, const Rows& rows) override { device_.copy_now(to, from, rows); }
   [[nodiscard]] Identity identity() const noexcept override { return {&device_, stream_}; }
   [[nodiscard]] bool idle() noexcept override;
   [[nodiscard]] int take_error() override;
@@ -47,7 +47,8 @@ class GpuQueue final : public Queue, public QueueCopies, public std::enable_shar
   struct Waiting {
     std::uint32_t number;
     StepPointer step;
-    bool passed = false;  ///< it has begun long ago, and is kept for what it has put behind itself
+    bool passed = false;  ///< it has begun long ago, and is kept for what it has put behind itself; or a mark between copies, without one
+    int operations = 0;   ///< of the driver's, up to this
   };
   void put(std::uint32_t number, StepPointer step, bool passed, bool holds_up);
   /// A step of a graph, which begins again whenever the graph is launched.
@@ -70,7 +71,9 @@ class GpuQueue final : public Queue, public QueueCopies, public std::enable_shar
   [[nodiscard]] std::vector<std::unique_ptr<Repeated>> take_gone() noexcept;
   void let_go(const std::vector<std::unique_ptr<Repeated>>& gone) noexcept;
   void await(int more) noexcept;
-  void wait_for_room(const Step& step);
+  void wait_for_room(const char* call);
+  /// By what a step puts on the stream, while `putting_` is held.
+  void put_copy(void* to, const void* from, const Rows& rows, bool to_device);
   [[nodiscard]] bool take_back(std::uint32_t number) noexcept;
   /// Puts on the stream what tells the engine, and what waits for it.
   void signal(std::uint32_t number, bool holds_up);
@@ -91,10 +94,13 @@ class GpuQueue final : public Queue, public QueueCopies, public std::enable_shar
 
   std::mutex putting_;  // the stream takes steps in the order of their numbers; a call of the driver may wait for the stream
   std::uint32_t put_ = 0;
+  const char* copied_by_ = nullptr;  ///< the call whose copies are counted; null: they go into a graph
+  int copies_ = 0;                   ///< since the last mark
 
   std::mutex lock_;  // over what follows
   bool failed_ = false;
   std::deque<Waiting> waiting_;
+  int operations_ = 0;  ///< of those
   std::vector<std::unique_ptr<Repeated>> repeated_;
 
   // The engine's thread's.

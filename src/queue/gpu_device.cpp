@@ -132,7 +132,7 @@ Place GpuDevice::place(const void* at, std::size_t bytes) noexcept {
 bool GpuDevice::is_shared(const void* at) noexcept { return driver_.place(context_, at).is_managed; }
 bool GpuDevice::is_pageable(const void* at) noexcept { return driver_.place(context_, at).kind == GpuPlace::Kind::pageable; }
 
-void GpuDevice::copy_now(void* to, const std::byte* from, std::size_t bytes) {
+void GpuDevice::copy_now(void* to, const std::byte* from, const Rows& rows) {
   void* event = nullptr;
   {
     const std::lock_guard guard(lock_);
@@ -142,7 +142,7 @@ void GpuDevice::copy_now(void* to, const std::byte* from, std::size_t bytes) {
     }
   }
   if (!event) event = driver_.make_event(context_);
-  driver_.copy(context_, own_, to, from, bytes, true);
+  driver_.copy(context_, own_, to, from, rows, true);
   driver_.record(context_, event, own_);
   for (Answer answer = Answer::not_yet; answer != Answer::done;) {
     answer = driver_.query_event(context_, event);

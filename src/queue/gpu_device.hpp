@@ -44,7 +44,7 @@ class GpuDevice final : public Device {
   [[nodiscard]] bool is_shared(const void* at) noexcept override;
   [[nodiscard]] bool is_pageable(const void* at) noexcept override;
   /// Copies to the device and waits for that. Any thread. Throws MPIError.
-  void copy_now(void* to, const std::byte* from, std::size_t bytes);
+  void copy_now(void* to, const std::byte* from, const Rows& rows);
   [[nodiscard]] std::byte* take(std::size_t bytes) override;
   void give(std::byte* at) noexcept override;
 

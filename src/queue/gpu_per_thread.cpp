@@ -9,11 +9,6 @@
 
 namespace plait::queue {
 
-PerThreadQueue::PerThreadQueue(GpuDevice& device, StreamHandle stream)
-    : device_(device), stream_(stream), maker_(GpuQueue::make(device, stream)) {
-  lines_.push_back({self(), maker_});
-}
-
 const PerThreadQueue::Self& PerThreadQueue::self() {
   static thread_local const Self self = std::make_shared<const int>(0);
   return self;

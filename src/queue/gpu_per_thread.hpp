@@ -11,18 +11,19 @@
 
 namespace plait::queue {
 
-class PerThreadQueue final : public Queue {
+class PerThreadQueue final : public Queue, public QueueCopies {
  public:
-  /// Throws MPIError, std::bad_alloc.
-  PerThreadQueue(GpuDevice& device, StreamHandle stream);
+  PerThreadQueue(GpuDevice& device, StreamHandle stream) noexcept : device_(device), stream_(stream) {}
 
   // Of the calling thread's stream.
   void put(StepPointer step) override { here().put(std::move(step)); }
   [[nodiscard]] bool idle() noexcept override;
+  void put_to_host(std::byte* to, const void* from, const Rows& rows) override { here().put_to_host(to, from, rows); }
+  void put_to_device(void* to, const std::byte* from, const Rows& rows) override { here().put_to_device(to, from, rows); }
 
   [[nodiscard]] Device* device() noexcept override { return &device_; }
-  /// A copy is put on the stream of the thread that calls, whichever of the queues is asked.
-  [[nodiscard]] QueueCopies* queue_copies() noexcept override { return maker_->queue_copies(); }
+  [[nodiscard]] QueueCopies* queue_copies() noexcept override { return this; }
+  void copy_now(void* to, const std::byte* from, const Rows& rows) override { device_.copy_now(to, from, rows); }
 
   // Of all of them.
   [[nodiscard]] Identity identity() const noexcept override { return {&device_, stream_}; }
@@ -45,8 +46,7 @@ class PerThreadQueue final : public Queue {
 
   GpuDevice& device_;
   const StreamHandle stream_;
-  const std::shared_ptr<GpuQueue> maker_;  ///< of the thread that has made it
-  mutable std::mutex lock_;                // over the next
+  mutable std::mutex lock_;  // over the next
   std::vector<Line> lines_;
 };
 

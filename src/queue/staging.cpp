@@ -4,59 +4,75 @@
 #include <utility>
 
 namespace plait::queue {
+namespace {
+
+[[nodiscard]] std::byte* pointer(std::intptr_t at) noexcept {
+  return reinterpret_cast<std::byte*>(at);  // NOLINT(performance-no-int-to-ptr): by number, as MPI_BOTTOM is null
+}
+
+}  // namespace
 
 Staging::Staging(Queue& queue, lane::Memory memory)
-    : device_(*queue.device()),
-      memory_(std::move(memory)),
-      queue_copies_(queue.queue_copies()),
-      engine_copies_(queue.engine_copies()),
-      host_(device_.take(memory_.bytes)) {}
+    : device_(*queue.device()), memory_(std::move(memory)), queue_copies_(queue.queue_copies()), engine_copies_(queue.engine_copies()) {
+  if (queue_copies_ && memory_.layout) pieces_ = pieces_of(memory_);
+  host_ = device_.take(memory_.bytes);
+}
 Staging::~Staging() { device_.give(host_); }
 
 template <class Run>
 void Staging::for_each_run(std::uint64_t bytes, Run copy) const {
   if (!memory_.layout) {
-    copy(memory_.at, 0, std::min(bytes, memory_.bytes));
+    copy(memory_.at, host_, std::min(bytes, memory_.bytes));
     return;
   }
   const layout::Layout& layout = *memory_.layout;
   std::uint64_t position = 0;
   for (std::int64_t i = 0; i < memory_.count; ++i) {
-    const std::intptr_t element = reinterpret_cast<std::intptr_t>(memory_.at) + i * layout.extent();  // by number, as MPI_BOTTOM is null
+    const std::intptr_t element = reinterpret_cast<std::intptr_t>(memory_.at) + i * layout.extent();
     for (std::int64_t k = 0; k < layout.segments(); ++k) {
       if (position >= bytes) return;
       const layout::Segment s = layout.segment(k);
       const std::uint64_t n = std::min(static_cast<std::uint64_t>(s.bytes), bytes - position);
-      copy(reinterpret_cast<std::byte*>(element + s.offset), position, n);  // NOLINT(performance-no-int-to-ptr)
+      const std::intptr_t at = element + s.offset;
+      copy(pointer(at), host_ + position, n);
       position += n;
     }
   }
 }
 
+template <class Copy>
+void Staging::for_each_piece(Copy copy) const {
+  if (!memory_.layout) {
+    copy(memory_.at, host_, Rows{memory_.bytes, 1, 0, 0});
+    return;
+  }
+  for (const Piece& p : pieces_) copy(pointer(p.at), host_ + p.position, p.rows);
+}
+
 void Staging::put_to_host() const {
-  for_each_run(memory_.bytes,
-               [&](std::byte* at, std::uint64_t offset, std::uint64_t n) { queue_copies_->put_to_host(host_ + offset, at, n); });
+  for_each_piece([&](std::byte* at, std::byte* here, const Rows& rows) { queue_copies_->put_to_host(here, at, rows); });
 }
 
 void Staging::put_to_device() const {
-  for_each_run(memory_.bytes,
-               [&](std::byte* at, std::uint64_t offset, std::uint64_t n) { queue_copies_->put_to_device(at, host_ + offset, n); });
+  for_each_piece([&](std::byte* at, std::byte* here, const Rows& rows) { queue_copies_->put_to_device(at, here, rows); });
 }
 
 void Staging::copy_now(std::uint64_t bytes) const {
-  for_each_run(bytes, [&](std::byte* at, std::uint64_t offset, std::uint64_t n) { queue_copies_->copy_now(at, host_ + offset, n); });
+  if (bytes >= memory_.bytes) {
+    for_each_piece([&](std::byte* at, std::byte* here, const Rows& rows) { queue_copies_->copy_now(at, here, rows); });
+  } else {
+    for_each_run(bytes, [&](std::byte* at, std::byte* here, std::uint64_t n) { queue_copies_->copy_now(at, here, Rows{n, 1, 0, 0}); });
+  }
 }
 
 void Staging::to_host() {
-  for_each_run(memory_.bytes, [&](std::byte* at, std::uint64_t offset, std::uint64_t n) {
-    copies_.push_back(engine_copies_->copy_to_host(host_ + offset, at, n));
-  });
+  for_each_run(memory_.bytes,
+               [&](std::byte* at, std::byte* here, std::uint64_t n) { copies_.push_back(engine_copies_->copy_to_host(here, at, n)); });
 }
 
 void Staging::to_device(std::uint64_t bytes) {
-  for_each_run(bytes, [&](std::byte* at, std::uint64_t offset, std::uint64_t n) {
-    copies_.push_back(engine_copies_->copy_to_device(at, host_ + offset, n));
-  });
+  for_each_run(bytes,
+               [&](std::byte* at, std::byte* here, std::uint64_t n) { copies_.push_back(engine_copies_->copy_to_device(at, here, n)); });
 }
 
 bool Staging::is_over() {

@@ -6,6 +6,7 @@
 
 #include "lane/memory.hpp"
 #include "queue/queue.hpp"
+#include "queue/rows.hpp"
 
 namespace plait::queue {
 
@@ -36,14 +37,18 @@ class Staging {
   [[nodiscard]] bool is_over();
 
  private:
-  /// Calls copy(address on the device, offset in the packed form, bytes) for each run of bytes.
+  /// Calls copy(address on the device, address on the host, bytes) for each run of bytes.
   template <class Run>
   void for_each_run(std::uint64_t bytes, Run copy) const;
+  /// Calls copy(address on the device, address on the host, rows) for all, in as few pieces as may be.
+  template <class Copy>
+  void for_each_piece(Copy copy) const;
 
   Device& device_;
   lane::Memory memory_;
   QueueCopies* queue_copies_;  ///< null: the engine copies
   EngineCopies* engine_copies_;
+  std::vector<Piece> pieces_;  ///< of a layout, for the queue
   std::byte* host_;
   std::vector<Copy> copies_;
 };

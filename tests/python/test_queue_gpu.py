@@ -78,7 +78,7 @@ def test_collective_calls_on_device_memory(nodes, signals):
 @pytest.mark.parametrize("signals", ["memory", "functions"])
 def test_many_operations_on_many_streams(nodes, signals):
     """2 x 1"""
-    tried(*SIGNALS[signals], "streams", "per_thread", "many", "deep", hosts=nodes)
+    tried(*SIGNALS[signals], "streams", "per_thread", "many", "deep", "rows", hosts=nodes)
 
 
 def test_a_send_on_an_idle_stream_takes_its_data_at_once(nodes):
@@ -119,7 +119,7 @@ def test_what_is_put_on_a_stream():
 @pytest.mark.thorough_where(nodes=2)
 def test_hip(nodes):
     """2 x 1: by a stand-in for HIP's library"""
-    tried("--hip", "last_error", "messages", "order", "freed", "collectives", "graph", "values", "addresses", hosts=nodes)
+    tried("--hip", "last_error", "messages", "order", "freed", "collectives", "graph", "values", "addresses", "rows", hosts=nodes)
     done = tried("--hip", "--without-memory-operations", "order", "graph", "failing", hosts=nodes)
     assert "HIP says at hipStreamQuery: an illegal memory access was encountered (error 700)" in done.stderr
 

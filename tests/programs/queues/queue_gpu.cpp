@@ -12,6 +12,7 @@
 #include <map>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "../check.h"
@@ -367,6 +368,78 @@ void collectives(const gpu::Driver& d) {
   const std::vector<int> got = c.read(q);
   for (std::size_t i = 0; i < 200; ++i) CHECK(got[i] == (i % 2 == 0 ? 9 : rank_here + 9));
   MPI_Type_free(&second);
+}
+
+/// Of the stand-in: what plait has put on a stream; empty of a driver.
+std::string trace_of(const gpu::Driver& d, const Queue& q) {
+  return d.is_stand_in ? reinterpret_cast<const char* (*)(void*)>(d.symbol("stand_in_trace"))(q.stream) : "";
+}
+std::size_t copies_of(const gpu::Driver& d, const Queue& q) {
+  const std::string text = trace_of(d, q);
+  std::size_t n = 0;
+  for (std::size_t at = 0; (at = text.find("copy", at)) != std::string::npos; ++at) ++n;
+  return n;
+}
+
+/// Datatypes with thousands of pieces: what is put on the stream are a few copies of rows where they lie evenly, and else no more at a time
+/// than a stream takes. What arrives is what arrives in the host's memory.
+void rows(const gpu::Driver& d) {
+  Queue q(d);
+  constexpr int kBlocks = 1500;
+  struct Shape {
+    MPI_Datatype type;
+    int count;
+    std::size_t copies;  ///< of one buffer, at most
+  };
+  std::vector<Shape> kinds;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  MPI_Type_vector(3000, 2, 16, MPI_INT, &type);
+  kinds.push_back({type, 1, 1});
+  const int sizes[] = {30, 20, 10};
+  const int parts[] = {28, 18, 3};
+  const int starts[] = {1, 1, 4};
+  MPI_Type_create_subarray(3, sizes, parts, starts, MPI_ORDER_C, MPI_INT, &type);
+  kinds.push_back({type, 2, 2 * 18});
+  const int lengths[] = {1, 2, 1};
+  const MPI_Aint places[] = {0, 8, 20};
+  MPI_Datatype one = MPI_DATATYPE_NULL;
+  const MPI_Datatype ints[] = {MPI_INT, MPI_INT, MPI_INT};
+  MPI_Type_create_struct(3, lengths, places, ints, &one);
+  MPI_Type_create_resized(one, 0, 32, &type);
+  MPI_Type_free(&one);
+  kinds.push_back({type, 2000, 3});
+  std::vector<int> displacements;
+  for (int i = 0; i < kBlocks; ++i) displacements.push_back(i * i % 17 + 20 * i);
+  MPI_Type_create_indexed_block(kBlocks, 3, displacements.data(), MPI_INT, &type);
+  kinds.push_back({type, 1, kBlocks});
+  for (Shape& k : kinds) {
+    MPI_Type_commit(&k.type);
+    constexpr std::size_t kN = 50000;
+    const Buffer from(d, Kind::device, kN);
+    const Buffer to(d, Kind::device, kN);
+    std::vector<int> sent(kN), there(kN, -5);
+    for (std::size_t i = 0; i < kN; ++i) sent[i] = static_cast<int>(i);
+    from.write(sent, q);
+    to.write(there, q);
+    MPI_Sendrecv(sent.data(), k.count, k.type, 0, 0, there.data(), k.count, k.type, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+    for (const bool on_host : {false, true}) {
+      const std::size_t before = copies_of(d, q);
+      if (!on_host) d.spin(20'000'000, q.stream);
+      MPI_Request r[2];
+      CHECK(MPIX_Irecv_enqueue(to.at(), k.count, k.type, rank_here, 0, q.comm, &r[0]) == 0);
+      CHECK(MPIX_Isend_enqueue(from.at(), k.count, k.type, rank_here, 0, q.comm, &r[1]) == 0);
+      if (on_host) {
+        CHECK(MPI_Waitall(2, r, MPI_STATUSES_IGNORE) == 0);
+      } else {
+        CHECK(MPIX_Waitall_enqueue(2, r, MPI_STATUSES_IGNORE) == 0);
+        CHECK(copies_of(d, q) - before <= 3 * k.copies);
+      }
+      CHECK(to.read(q) == there);
+      to.write(std::vector<int>(kN, -5), q);
+    }
+    MPI_Type_free(&k.type);
+  }
+  if (d.is_stand_in) CHECK(d.call("stand_in_most", q.stream) < 1000);
 }
 
 /// An exchange in a graph, which is launched again and again.
@@ -798,9 +871,7 @@ void trace(const gpu::Driver& d) {
     std::printf("a GPU's driver writes no trace\n");
     return;
   }
-  const auto of = [&](const Queue& q) {
-    return std::string(reinterpret_cast<const char* (*)(void*)>(d.symbol("stand_in_trace"))(q.stream));
-  };
+  const auto of = [&](const Queue& q) { return trace_of(d, q); };
   Queue q(d);
   int in = -1;
   MPI_Request r;
@@ -844,7 +915,8 @@ int main(int argc, char** argv) {
                                                                              {"last_error", last_error},
                                                                              {"reset", reset},
                                                                              {"addresses", addresses},
-                                                                             {"per_thread", per_thread}};
+                                                                             {"per_thread", per_thread},
+                                                                             {"rows", rows}};
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (word == "--without-memory-operations" || word == "--without-captured-memory-operations") {

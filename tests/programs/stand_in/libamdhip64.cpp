@@ -7,6 +7,8 @@
 #include <set>
 #include <utility>
 
+#include "rows.hpp"
+
 #define EXPORTED extern "C" [[gnu::visibility("default")]] int
 
 extern "C" {
@@ -26,6 +28,7 @@ int cuGraphGetNodes(void*, void**, std::size_t*);
 int cuLaunchHostFunc(void*, void (*)(void*), void*);
 int cuMemHostAlloc(void**, std::size_t, unsigned);
 int cuMemHostRegister_v2(void*, std::size_t, unsigned);
+int cuMemcpy2DAsync_v2(const Rows*, void*);
 int cuMemcpyDtoHAsync_v2(void*, unsigned long long, std::size_t, void*);
 int cuMemcpyHtoDAsync_v2(unsigned long long, const void*, std::size_t, void*);
 int cuPointerGetAttribute(void*, int, unsigned long long);
@@ -162,6 +165,17 @@ EXPORTED hipMemcpyAsync(void* to, const void* from, std::size_t bytes, int kind,
   choose();
   if (kind == 1) return cuMemcpyHtoDAsync_v2(address(to), from, bytes, stream);
   return kind == 2 ? cuMemcpyDtoHAsync_v2(to, address(from), bytes, stream) : kInvalidValue;
+}
+EXPORTED hipMemcpy2DAsync(void* to, std::size_t of_to, const void* from, std::size_t of_from, std::size_t bytes, std::size_t count,
+                          int kind, void* stream) {
+  choose();
+  if (kind != 1 && kind != 2) return kInvalidValue;
+  const bool to_device = kind == 1;
+  const auto side = [](const void* at, bool is_host, std::size_t distance) {
+    return Side{0, 0, is_host ? 1 : 2, is_host ? at : nullptr, is_host ? 0 : address(at), nullptr, distance};
+  };
+  const Rows rows{side(from, to_device, of_from), side(to, !to_device, of_to), bytes, count};
+  return cuMemcpy2DAsync_v2(&rows, stream);
 }
 EXPORTED hipEventCreateWithFlags(void** event, unsigned flags) { return cuEventCreate(event, flags); }
 EXPORTED hipEventRecord(void* event, void* stream) {

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -24,6 +25,8 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "rows.hpp"
 
 namespace {
 
@@ -88,6 +91,7 @@ struct Stream {
   Graph* capture = nullptr;
   bool invalid = false;  // the capture
   std::string trace;
+  std::size_t most = 0;  // operations at a time
   std::thread thread;
 };
 
@@ -205,6 +209,7 @@ int put(void* handle, const char* name, Work work) {
     return kSuccess;
   }
   s->operations.push_back({name, std::move(work)});
+  s->most = std::max(s->most, s->operations.size());
   s->changed.notify_all();
   return kSuccess;
 }
@@ -273,6 +278,14 @@ extern "C" [[gnu::visibility("default")]] std::size_t stand_in_pinned() {
   std::size_t sum = 0;
   for (const auto& [at, bytes] : all().pinned) sum += bytes;
   return sum;
+}
+
+/// How many operations it has had at a time, at most. A driver's has room for some 1000.
+EXPORTED stand_in_most(void* stream) {
+  Stream* const s = find(stream);
+  if (!s) return 0;
+  const std::lock_guard guard(s->lock);
+  return static_cast<int>(s->most);
 }
 
 // ---- the driver's calls
@@ -461,6 +474,19 @@ EXPORTED cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, std::size_t byt
 }
 EXPORTED cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, std::size_t bytes, void* stream) {
   return copy(to, from, bytes, stream);
+}
+EXPORTED cuMemcpy2DAsync_v2(const Rows* given, void* stream) {
+  const Rows rows = *given;
+  constexpr std::size_t kLongest = 0x7FFFFFFF;
+  for (const Side* side : {&rows.from, &rows.to}) {
+    if (side->x != 0 || side->y != 0 || side->array || side->pitch < rows.bytes || side->pitch > kLongest) return kInvalidValue;
+    if (side->memory != (side->host ? 1 : 2) || (side->host && !is_pinned(side->host))) return kInvalidValue;
+  }
+  return put_once(stream, "copy", [=] {
+    const auto at = [](const Side& side) { return side.host ? real(side.host) : real(side.device); };
+    for (std::size_t i = 0; i < rows.count; ++i)
+      std::memcpy(at(rows.to) + i * rows.to.pitch, at(rows.from) + i * rows.from.pitch, rows.bytes);
+  });
 }
 EXPORTED cuMemsetD32Async(unsigned long long to, unsigned value, std::size_t count, void* stream) {
   return put_once(stream, "set", [=] {
