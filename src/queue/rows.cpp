@@ -91,6 +91,29 @@ class Collector {
   std::vector<Piece>& pieces_;
 };
 
+void widen(Span& span, const Node& node, std::intptr_t at) {
+  switch (node.kind) {
+    case Kind::run:
+      if (node.bytes == 0) return;
+      span = {std::min(span.low, at), std::max<std::intptr_t>(span.high, at + node.bytes)};
+      return;
+    case Kind::repeated:
+      widen(span, *node.child, at);
+      widen(span, *node.child, at + (node.count - 1) * node.stride);
+      return;
+    case Kind::runs:
+      for (std::int64_t i = 0; i < node.count; ++i) {
+        const std::intptr_t first = at + node.offset[i];
+        const std::int64_t bytes = node.bytes_before(i + 1) - node.bytes_before(i);
+        span = {std::min(span.low, first), std::max<std::intptr_t>(span.high, first + bytes)};
+      }
+      return;
+    case Kind::parts:
+      for (std::int64_t i = 0; i < node.count; ++i) widen(span, node.part[i].node, at + node.part[i].offset);
+      return;
+  }
+}
+
 }  // namespace
 
 std::vector<Piece> pieces_of(const lane::Memory& memory) {
@@ -98,6 +121,13 @@ std::vector<Piece> pieces_of(const lane::Memory& memory) {
   const layout::Buffer buffer = memory.buffer();
   Collector(pieces).add(buffer.node(), buffer.at(), 0);
   return pieces;
+}
+
+Span span_of(const lane::Memory& memory) {
+  const layout::Buffer buffer = memory.buffer();
+  Span span{buffer.at(), buffer.at()};
+  widen(span, buffer.node(), buffer.at());
+  return span;
 }
 
 }  // namespace plait::queue

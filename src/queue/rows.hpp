@@ -20,4 +20,10 @@ struct Piece {
 /// All of a buffer that has a layout, in any order. Throws std::bad_alloc.
 [[nodiscard]] std::vector<Piece> pieces_of(const lane::Memory& memory);
 
+/// Where its bytes lie, with what is between them.
+struct Span {
+  std::intptr_t low, high;
+};
+[[nodiscard]] Span span_of(const lane::Memory& memory);
+
 }  // namespace plait::queue

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/error.hpp"
+#include "layout/contents.hpp"
 #include "p2p/types.hpp"
 #include "queue/place.hpp"
 
@@ -24,10 +24,22 @@ Staged::Buffer Staged::moved(int blocks, const void* at, MPI_Count count, MPI_Da
 
 void* Staged::computed(const void* at, MPI_Count count, MPI_Datatype type, Use use) {
   const lane::Memory memory = p2p::memory_of(at, count, type);
-  const Staging* const staging = stage(memory, use);
-  if (!staging) return const_cast<void*>(at);  // NOLINT(cppcoreguidelines-pro-type-const-cast): it was given so
-  require(!memory.layout, MPI_ERR_TYPE);
-  return staging->host() - (memory.at - static_cast<const std::byte*>(at));
+  if (place_of(queue_->device(), memory) == Place::host) return const_cast<void*>(at);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+  const std::intptr_t address = reinterpret_cast<std::intptr_t>(at);
+  if (memory.layout && !layout::is_predefined(layout::combiner_of(type))) {
+    parts_.push_back({std::make_unique<Staging>(*queue_, memory, Staging::Form::spread), use});
+    return parts_.back().staging->host_of(at);
+  }
+  // The gaps of MPI's own datatypes belong to nobody: all of them are one run of bytes, which are copied there and back.
+  lane::Memory whole = memory;
+  if (memory.layout) {
+    const Span span = span_of(memory);
+    whole = {reinterpret_cast<std::byte*>(span.low), static_cast<std::uint64_t>(span.high - span.low), 0, nullptr};  // NOLINT: by number
+    if (use == Use::written) use = Use::both;
+  }
+  const Staging& staging = *parts_.emplace_back(Part{std::make_unique<Staging>(*queue_, whole), use}).staging;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): by number, as MPI_BOTTOM is null
+  return reinterpret_cast<void*>(reinterpret_cast<std::intptr_t>(staging.host()) + (address - reinterpret_cast<std::intptr_t>(whole.at)));
 }
 
 void Staged::put_before() const {

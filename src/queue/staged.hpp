@@ -27,7 +27,7 @@ class Staged {
   [[nodiscard]] Buffer moved(const void* at, MPI_Count count, MPI_Datatype type, Use use);
   /// The same of `blocks` times `count` elements, where the call is told of `count`.
   [[nodiscard]] Buffer moved(int blocks, const void* at, MPI_Count count, MPI_Datatype type, Use use);
-  /// With its datatype, for calls that compute: its elements must not have gaps.
+  /// With its datatype, for calls that compute.
   [[nodiscard]] void* computed(const void* at, MPI_Count count, MPI_Datatype type, Use use);
 
   /// Puts copies on the queue: of what the call reads, and of what it has written. Throw MPIError.

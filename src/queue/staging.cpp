@@ -6,18 +6,36 @@
 namespace plait::queue {
 namespace {
 
+/// What is spread lies on the host as far from a multiple of this as on the device: calls that compute may want it so.
+constexpr std::intptr_t kAligned = 64;
+
 [[nodiscard]] std::byte* pointer(std::intptr_t at) noexcept {
   return reinterpret_cast<std::byte*>(at);  // NOLINT(performance-no-int-to-ptr): by number, as MPI_BOTTOM is null
 }
 
 }  // namespace
 
-Staging::Staging(Queue& queue, lane::Memory memory)
-    : device_(*queue.device()), memory_(std::move(memory)), queue_copies_(queue.queue_copies()), engine_copies_(queue.engine_copies()) {
+Staging::Staging(Queue& queue, lane::Memory memory, Form form)
+    : device_(*queue.device()),
+      memory_(std::move(memory)),
+      form_(memory_.layout ? form : Form::packed),
+      queue_copies_(queue.queue_copies()),
+      engine_copies_(queue.engine_copies()) {
   if (queue_copies_ && memory_.layout) pieces_ = pieces_of(memory_);
-  host_ = device_.take(memory_.bytes);
+  if (form_ == Form::packed) {
+    host_ = taken_ = device_.take(memory_.bytes);
+    return;
+  }
+  const Span span = span_of(memory_);
+  low_ = span.low;
+  taken_ = device_.take(static_cast<std::size_t>(span.high - span.low + kAligned));
+  host_ = taken_ + low_ % kAligned;
 }
-Staging::~Staging() { device_.give(host_); }
+Staging::~Staging() { device_.give(taken_); }
+
+void* Staging::host_of(const void* at) const noexcept {
+  return pointer(reinterpret_cast<std::intptr_t>(host_) + (reinterpret_cast<std::intptr_t>(at) - low_));
+}
 
 template <class Run>
 void Staging::for_each_run(std::uint64_t bytes, Run copy) const {
@@ -34,7 +52,7 @@ void Staging::for_each_run(std::uint64_t bytes, Run copy) const {
       const layout::Segment s = layout.segment(k);
       const std::uint64_t n = std::min(static_cast<std::uint64_t>(s.bytes), bytes - position);
       const std::intptr_t at = element + s.offset;
-      copy(pointer(at), host_ + position, n);
+      copy(pointer(at), form_ == Form::packed ? host_ + position : host_ + (at - low_), n);
       position += n;
     }
   }
@@ -46,7 +64,13 @@ void Staging::for_each_piece(Copy copy) const {
     copy(memory_.at, host_, Rows{memory_.bytes, 1, 0, 0});
     return;
   }
-  for (const Piece& p : pieces_) copy(pointer(p.at), host_ + p.position, p.rows);
+  for (const Piece& p : pieces_) {
+    if (form_ == Form::packed) {
+      copy(pointer(p.at), host_ + p.position, p.rows);
+    } else {
+      copy(pointer(p.at), host_ + (p.at - low_), Rows{p.rows.bytes, p.rows.count, p.rows.on_device, p.rows.on_device});
+    }
+  }
 }
 
 void Staging::put_to_host() const {

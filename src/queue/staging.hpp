@@ -1,5 +1,5 @@
-// Host memory in which the data of one call are while they travel, in packed form, for a buffer in a device's memory. The copies are put on
-// the queue, or are the engine's.
+// Host memory in which the data of one call are while they travel, for a buffer in a device's memory. The copies are put on the queue, or
+// are the engine's.
 #pragma once
 
 #include <vector>
@@ -12,14 +12,19 @@ namespace plait::queue {
 
 class Staging {
  public:
+  /// Packed; or spread as they lie on the device, for a call that wants its datatype. What is between them is not copied.
+  enum class Form : std::uint8_t { packed, spread };
+
   /// For a buffer in the memory of the queue's device. Throws MPIError, std::bad_alloc.
-  Staging(Queue& queue, lane::Memory memory);
+  Staging(Queue& queue, lane::Memory memory, Form form = Form::packed);
   ~Staging();
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
   [[nodiscard]] std::byte* host() const noexcept { return host_; }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return memory_.bytes; }
+  /// What stands for an address of the buffer's, where they are spread.
+  [[nodiscard]] void* host_of(const void* at) const noexcept;
 
   /// Are its copies put on the queue?
   [[nodiscard]] bool by_queue() const noexcept { return queue_copies_ != nullptr; }
@@ -46,9 +51,12 @@ class Staging {
 
   Device& device_;
   lane::Memory memory_;
+  Form form_;
+  std::intptr_t low_ = 0;      ///< the lowest address of the data, where they are spread
   QueueCopies* queue_copies_;  ///< null: the engine copies
   EngineCopies* engine_copies_;
   std::vector<Piece> pieces_;  ///< of a layout, for the queue
+  std::byte* taken_;
   std::byte* host_;
   std::vector<Copy> copies_;
 };

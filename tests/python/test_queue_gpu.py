@@ -72,7 +72,7 @@ def test_a_graph_that_is_captured_anew_each_time(kind):
 @pytest.mark.parametrize("signals", SIGNALS)
 def test_collective_calls_on_device_memory(nodes, signals):
     """4 x 1"""
-    tried(*SIGNALS[signals], "collectives", processes=4, hosts=nodes)
+    tried(*SIGNALS[signals], "collectives", "gaps", processes=4, hosts=nodes)
 
 
 @pytest.mark.parametrize("signals", ["memory", "functions"])
@@ -119,7 +119,7 @@ def test_what_is_put_on_a_stream():
 @pytest.mark.thorough_where(nodes=2)
 def test_hip(nodes):
     """2 x 1: by a stand-in for HIP's library"""
-    tried("--hip", "last_error", "messages", "order", "freed", "collectives", "graph", "values", "addresses", "rows", hosts=nodes)
+    tried("--hip", "last_error", "messages", "order", "freed", "collectives", "graph", "values", "addresses", "rows", "gaps", hosts=nodes)
     done = tried("--hip", "--without-memory-operations", "order", "graph", "failing", hosts=nodes)
     assert "HIP says at hipStreamQuery: an illegal memory access was encountered (error 700)" in done.stderr
 

@@ -127,6 +127,10 @@ struct Array {
     good(mem ? clEnqueueReadBuffer(queue, mem, CL_FALSE, 0, n * sizeof *to, to, 0, nullptr, nullptr)
              : clEnqueueSVMMemcpy(queue, CL_FALSE, to, address, n * sizeof *to, 0, nullptr, nullptr));
   }
+  void put(cl_command_queue queue, const cl_uint* from) const {
+    good(mem ? clEnqueueWriteBuffer(queue, mem, CL_TRUE, 0, n * sizeof *from, from, 0, nullptr, nullptr)
+             : clEnqueueSVMMemcpy(queue, CL_TRUE, address, from, n * sizeof *from, 0, nullptr, nullptr));
+  }
   [[nodiscard]] std::vector<cl_uint> get(cl_command_queue queue) const {
     std::vector<cl_uint> values(n);
     read(queue, values.data());

@@ -442,6 +442,66 @@ void rows(const gpu::Driver& d) {
   if (d.is_stand_in) CHECK(d.call("stand_in_most", q.stream) < 1000);
 }
 
+struct Pair {
+  double value;
+  int place;
+};
+
+/// The largest and its place, in every second element.
+void most(void* in, void* inout, int* n, MPI_Datatype*) {
+  for (int i = 0; i < *n; ++i) {
+    const Pair& a = static_cast<Pair*>(in)[2 * i];
+    Pair& b = static_cast<Pair*>(inout)[2 * i];
+    if (a.value > b.value) b = a;
+  }
+}
+
+/// Calls that compute with datatypes that have gaps: MPI's own pairs, and one of the program's, between whose elements all stays.
+void gaps(const gpu::Driver& d) {
+  Queue q(d);
+  constexpr int kN = 100;
+  constexpr std::size_t kInts = kN * sizeof(Pair) / sizeof(int);
+  const Buffer a(d, Kind::device, kInts);
+  const Buffer b(d, Kind::device, kInts);
+  const auto pairs = [](double value, int place) {
+    std::vector<int> ints(kInts);
+    for (int i = 0; i < kN; ++i) {
+      const Pair p{value + i, place};
+      std::memcpy(ints.data() + static_cast<std::size_t>(i) * sizeof p / sizeof(int), &p, sizeof p);
+    }
+    return ints;
+  };
+  const auto pair_of = [](const std::vector<int>& ints, int i) {
+    Pair p{};
+    std::memcpy(&p, ints.data() + static_cast<std::size_t>(i) * sizeof p / sizeof(int), sizeof p);
+    return p;
+  };
+  a.write(pairs(100 * rank_here, rank_here), q);
+  b.write(pairs(-1, -1), q);
+  CHECK(MPIX_Allreduce_enqueue(a.at(), b.at(), kN, MPI_DOUBLE_INT, MPI_MAXLOC, q.comm) == 0);
+  CHECK(MPIX_Allreduce_enqueue(MPI_IN_PLACE, a.at(), kN, MPI_DOUBLE_INT, MPI_MINLOC, q.comm) == 0);
+  std::vector<int> got = b.read(q);
+  for (int i = 0; i < kN; ++i) CHECK(pair_of(got, i).value == 100 * (size_here - 1) + i && pair_of(got, i).place == size_here - 1);
+  got = a.read(q);
+  for (int i = 0; i < kN; ++i) CHECK(pair_of(got, i).value == i && pair_of(got, i).place == 0);
+  // Every second pair, by a function of the program's.
+  MPI_Datatype second = MPI_DATATYPE_NULL;
+  MPI_Op op = MPI_OP_NULL;
+  MPI_Type_create_resized(MPI_DOUBLE_INT, 0, 2 * sizeof(Pair), &second);
+  MPI_Type_commit(&second);
+  MPI_Op_create(most, 1, &op);
+  a.write(pairs(100 * rank_here, rank_here), q);
+  b.write(pairs(-1, -1), q);
+  CHECK(MPIX_Allreduce_enqueue(a.at(), b.at(), kN / 2, second, op, q.comm) == 0);
+  got = b.read(q);
+  for (int i = 0; i < kN; ++i) {
+    const Pair right = i % 2 == 0 ? Pair{100.0 * (size_here - 1) + i, size_here - 1} : Pair{-1.0 + i, -1};
+    CHECK(pair_of(got, i).value == right.value && pair_of(got, i).place == right.place);
+  }
+  MPI_Op_free(&op);
+  MPI_Type_free(&second);
+}
+
 /// An exchange in a graph, which is launched again and again.
 void graph(const gpu::Driver& d) {
   Queue q(d);
@@ -916,7 +976,8 @@ int main(int argc, char** argv) {
                                                                              {"reset", reset},
                                                                              {"addresses", addresses},
                                                                              {"per_thread", per_thread},
-                                                                             {"rows", rows}};
+                                                                             {"rows", rows},
+                                                                             {"gaps", gaps}};
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (word == "--without-memory-operations" || word == "--without-captured-memory-operations") {

@@ -146,6 +146,48 @@ void collectives() {
   }
 }
 
+/// Of every fourth number.
+void add_fourths(void* in, void* inout, int* n, MPI_Datatype*) {
+  for (int i = 0; i < *n; ++i) static_cast<cl_uint*>(inout)[4 * i] += static_cast<cl_uint*>(in)[4 * i];
+}
+
+// Calls that compute, with datatypes that have gaps: MPI's own pairs, and one of the program's, between whose elements all stays.
+void gaps() {
+  Device device;
+  Line line(device);
+  constexpr int n = 50;
+  struct Pair {
+    double value;
+    int place;
+  };
+  MPI_Datatype fourth = MPI_DATATYPE_NULL;
+  MPI_Op op = MPI_OP_NULL;
+  MPI_Type_create_resized(MPI_UNSIGNED, 0, 4 * sizeof(cl_uint), &fourth);
+  MPI_Type_commit(&fourth);
+  MPI_Op_create(add_fourths, 1, &op);
+  for (const Kind kind : kKinds) {
+    const Array a(device, kind, 4 * n);
+    const Array b(device, kind, 4 * n);
+    std::vector<Pair> pairs(n);
+    for (int i = 0; i < n; ++i) pairs[static_cast<size_t>(i)] = {static_cast<double>(i * (rank == 0 ? 1 : -1)), rank};
+    a.put(line.queue, reinterpret_cast<const cl_uint*>(pairs.data()));
+    CHECK(MPIX_Allreduce_enqueue(a.address, b.address, n, MPI_DOUBLE_INT, MPI_MAXLOC, line.comm) == MPI_SUCCESS);
+    std::vector<cl_uint> got = b.get(line.queue);
+    for (int i = 0; i < n; ++i) {
+      Pair pair{};
+      std::memcpy(&pair, got.data() + size_t{4} * static_cast<size_t>(i), sizeof pair);
+      CHECK(pair.value == i && pair.place == 0);
+    }
+    a.fill(line.queue, static_cast<cl_uint>(rank));
+    b.fill(line.queue, 9);
+    CHECK(MPIX_Allreduce_enqueue(a.at(1), b.at(1), n - 1, fourth, op, line.comm) == MPI_SUCCESS);
+    got = b.get(line.queue);
+    for (size_t i = 0; i < got.size(); ++i) CHECK(got[i] == (i % 4 == 1 && i < 4 * (n - 1) ? filled(0, i) + filled(1, i) : filled(9, i)));
+  }
+  MPI_Op_free(&op);
+  MPI_Type_free(&fourth);
+}
+
 void partitioned() {
   Device device;
   Line line(device);
@@ -550,9 +592,10 @@ int main(int argc, char** argv) {
     const char* name;
     void (*run)();
   };
-  const Case cases[] = {{"messages", messages},       {"nonblocking", nonblocking}, {"cancelled", cancelled}, {"collectives", collectives},
-                        {"partitioned", partitioned}, {"layouts", layouts},         {"addresses", addresses}, {"events", events},
-                        {"failures", failures},       {"values", values},           {"lifetimes", lifetimes}, {"waits", waits}};
+  const Case cases[] = {{"messages", messages}, {"nonblocking", nonblocking}, {"cancelled", cancelled}, {"collectives", collectives},
+                        {"gaps", gaps},         {"partitioned", partitioned}, {"layouts", layouts},     {"addresses", addresses},
+                        {"events", events},     {"failures", failures},       {"values", values},       {"lifetimes", lifetimes},
+                        {"waits", waits}};
   for (const std::string_view word : std::span(argv, static_cast<std::size_t>(argc)).subspan(1)) {
     const auto* const named = std::ranges::find(cases, word, &Case::name);
     CHECK(named != std::end(cases) && "a case");
