@@ -39,7 +39,8 @@ void duplicate(Communicator& c, MPI_Comm* newcomm, p2p::Call call) {
 }
 
 void duplicate_later(const Communicator& c, const p2p::StartNative& start, MPI_Comm* newcomm, MPI_Request* request) {
-  require(!threadcomm::is_threadcomm(c) && !c.queued, MPI_ERR_UNSUPPORTED_OPERATION);
+  // The same on all processes: one without a queue would wait for those that have one.
+  require(!threadcomm::is_threadcomm(c) && !c.queued && c.queues == 0, MPI_ERR_UNSUPPORTED_OPERATION);
   require(newcomm && request, MPI_ERR_ARG);
   *request = handle_of(p2p::start_duplicate(c, start, newcomm));
 }

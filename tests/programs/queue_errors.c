@@ -264,6 +264,14 @@ static void one_side(plait_queue queue, MPIX_Stream queued) {
   CHECK(!MPIX_Stream_comm_create(MPI_COMM_WORLD, rank == 0 ? queued : MPIX_STREAM_NULL, &comm));
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   GIVES(MPIX_Barrier_enqueue(comm), MPI_ERR_COMM);
+  // A duplicate is made at once or not at all, by both.
+  MPI_Comm copy = MPI_COMM_NULL;
+  MPI_Request r = MPI_REQUEST_NULL;
+  GIVES(MPI_Comm_idup(comm, &copy, &r), MPI_ERR_UNSUPPORTED_OPERATION);
+  CHECK(copy == MPI_COMM_NULL && r == MPI_REQUEST_NULL);
+  CHECK(!MPI_Comm_dup(comm, &copy));
+  MPI_Comm_free(&comm);
+  comm = copy;
   if (rank == 0) {
     CHECK(!MPIX_Send_enqueue(&rank, 1, MPI_INT, 1, 0, comm));
     CHECK(!MPIX_Recv_enqueue(&x, 1, MPI_INT, 1, 0, comm, MPI_STATUS_IGNORE));
