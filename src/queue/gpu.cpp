@@ -297,6 +297,11 @@ int GpuQueue::take_error() {
   return error_.exchange(MPI_SUCCESS, std::memory_order_relaxed);
 }
 
+bool GpuQueue::is_unused() noexcept {
+  const std::lock_guard guard(lock_);
+  return outstanding() == 0 && repeated_.empty() && error_.load(std::memory_order_relaxed) == MPI_SUCCESS;
+}
+
 void GpuQueue::forget() noexcept {
   std::vector<std::unique_ptr<Repeated>> gone;
   {

@@ -35,6 +35,9 @@ class GpuQueue final : public Queue, public QueueCopies, public std::enable_shar
   [[nodiscard]] int take_error() override;
   void forget() noexcept override;
 
+  /// Nothing is on it, no graph will come to it again, and there is no error to tell. Any thread.
+  [[nodiscard]] bool is_unused() noexcept;
+
   // For the engine's thread, or the one that ends it.
 
   /// Can it come to a step?

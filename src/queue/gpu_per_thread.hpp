@@ -41,7 +41,7 @@ class PerThreadQueue final : public Queue, public QueueCopies {
   static const Self& self();
   /// The calling thread's. Throws MPIError, std::bad_alloc.
   GpuQueue& here();
-  /// Lets go of those whose threads have ended, and on which nothing is. With the lock.
+  /// Lets go of those whose threads have ended, and that are used no more. With the lock.
   void drop_ended() noexcept;
 
   GpuDevice& device_;

@@ -19,6 +19,7 @@ class Look {
   explicit Look(Device& device) noexcept : device_(device) {}
 
   void at(const Node& node, std::intptr_t address) {
+    if (looks_ == kLooks) return;
     switch (node.kind) {
       case Kind::run:
         run(address, node.bytes);
@@ -36,11 +37,11 @@ class Look {
     }
   }
   void run(std::intptr_t address, std::int64_t bytes) {
-    if (bytes == 0) return;
+    if (bytes == 0 || looks_ == kLooks) return;
     const Place its = device_.place(reinterpret_cast<const void*>(address), static_cast<std::size_t>(bytes));  // NOLINT: of the program's
-    require(its != Place::elsewhere && (its == found_ || !looked_), MPI_ERR_BUFFER);
+    require(its != Place::elsewhere && (its == found_ || looks_ == 0), MPI_ERR_BUFFER);
     found_ = its;
-    looked_ = true;
+    ++looks_;
   }
   [[nodiscard]] Place found() const noexcept { return found_; }
 
@@ -48,15 +49,16 @@ class Look {
   /// The first and the last of `count`, and of those between them as many as may be.
   template <class Body>
   void some(std::int64_t count, Body body) {
-    const std::int64_t step = std::max<std::int64_t>(1, count / kLooks);
+    const std::int64_t step = std::max<std::int64_t>(1, count / kOfOne);
     for (std::int64_t i = 0; i < count - 1; i += step) body(i);
     body(count - 1);
   }
 
-  static constexpr std::int64_t kLooks = 32;
+  static constexpr std::int64_t kOfOne = 32;
+  static constexpr int kLooks = 256;  ///< in all
   Device& device_;
   Place found_ = Place::host;
-  bool looked_ = false;
+  int looks_ = 0;
 };
 
 }  // namespace
