@@ -30,7 +30,20 @@ def opencl():
         pytest.skip(reason)
 
 
-CASES = ["messages", "nonblocking", "cancelled", "collectives", "gaps", "partitioned", "layouts", "addresses", "events", "failures", "values", "lifetimes"]
+CASES = [
+    "messages",
+    "nonblocking",
+    "cancelled",
+    "collectives",
+    "gaps",
+    "partitioned",
+    "layouts",
+    "addresses",
+    "events",
+    "failures",
+    "values",
+    "lifetimes",
+]
 
 
 @pytest.mark.parametrize("hosts", [1, 2], indirect=True)
