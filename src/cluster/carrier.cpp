@@ -24,6 +24,7 @@ namespace plait::cluster {
 std::atomic<int> waiting_threads{0};
 std::uint64_t lamport = 0;
 std::atomic<bool> ended{false};
+thread_local bool ended_here = false;
 
 namespace {
 
@@ -50,6 +51,9 @@ std::vector<Sent>& under_way = *new std::vector<Sent>;
 std::deque<std::vector<std::byte>>& to_self = *new std::deque<std::vector<std::byte>>;
 /// Something was asked of this process since the carrier's thread looked last.
 bool asked_lately = false;
+/// This process sends nothing any more, and so many others do not.
+bool silent = false;
+int silent_others = 0;
 pthread_t thread;
 
 void must_work(int error) {
@@ -91,6 +95,7 @@ void sleep_for(long nanoseconds) {
 void* look_at_the_network(void*) {
   prctl(PR_SET_TIMERSLACK, 1);
   prctl(PR_SET_NAME, "plait-cluster");
+  ended_here = true;  // it is waited for
   for (long sleep = kShortSleep;;) {
     // relaxed: if threads wait, one of them looks; those in a region that exit() has left wait for ever.
     if (waiting_threads.load(std::memory_order_relaxed) == 0 || ended.load(std::memory_order_relaxed)) {
@@ -106,10 +111,19 @@ void* look_at_the_network(void*) {
   }
 }
 
+void lock_engine() noexcept {
+  engine_lock.lock();
+  // relaxed: it is set under the lock.
+  if (!ended.load(std::memory_order_relaxed) || ended_here) [[likely]]
+    return;
+  engine_lock.unlock();
+  wait_for_the_end();
+}
+
 }  // namespace
 
 Guard::Guard() noexcept {
-  if (depth++ == 0) engine_lock.lock();
+  if (depth++ == 0) lock_engine();
 }
 Guard::~Guard() {
   if (--depth == 0) engine_lock.unlock();
@@ -124,7 +138,7 @@ Message::Message(Kind kind, std::uint32_t small, std::uint64_t token, std::uint6
 void on(Kind kind, void (*handler)(Received)) { handlers[static_cast<std::size_t>(kind)] = handler; }
 
 void send(int process, Message message) {
-  if (ended) return;  // the last words of destructors, which nobody hears
+  if (silent) return;  // the last words of destructors, and of threads that still run: nobody hears them
   message.set(offsetof(Head, stamp), lamport);
   if (process == the_job.process) {
     to_self.push_back(std::move(message.bytes_));
@@ -173,7 +187,7 @@ void pause(unsigned& rounds) {
     sleep_for(rounds < 2 * kYields ? 20'000 : 100'000);
   }
   ++rounds;
-  engine_lock.lock();
+  lock_engine();
   depth = 1;
 }
 
@@ -193,14 +207,25 @@ void start_carrier(int* argc, char*** argv) {
   PMPI_Comm_size(comm, &the_job.processes);
   set_fatal_end([]() noexcept { end_job(1); });
   if (the_job.processes == 1) return;
-  const NoSignals blocked;  // as the thread inherits it
+  on(Kind::last, [](Received) { ++silent_others; });  // NOLINT(performance-unnecessary-value-param)
+  const NoSignals blocked;                            // as the thread inherits it
   if (pthread_create(&thread, nullptr, look_at_the_network, nullptr) != 0) fatal("the system gives no thread for messages between nodes");
 }
 
+void wait_for_the_end() noexcept {
+  for (;;) sleep(1000);
+}
+
 void end_carrier() {
+  ended_here = true;
   {
     const Guard guard;
-    wait_until([] { return under_way.empty(); });
+    // What others send has to be taken until they have all stopped, or they wait for that: threads of theirs may still want pages.
+    for (int n = 0; n < the_job.processes; ++n) {
+      if (n != the_job.process) send(n, Message(Kind::last));
+    }
+    silent = true;
+    wait_until([] { return under_way.empty() && silent_others == the_job.processes - 1; });
     ended = true;
   }
   if (the_job.processes > 1) pthread_join(thread, nullptr);

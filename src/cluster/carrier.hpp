@@ -36,6 +36,7 @@ enum class Kind : std::uint32_t {
   operate,
   result,
   leave,
+  last,
   kinds
 };
 
@@ -120,7 +121,7 @@ bool inside() noexcept;
 
 /// Starts the MPI and the carrier; sets process and processes of the job.
 void start_carrier(int* argc, char*** argv);
-/// After all processes have told each other that they are at the end.
+/// All processes come here, when each knows that the job is over.
 void end_carrier();
 
 void on(Kind kind, void (*handler)(Received message));
@@ -133,8 +134,11 @@ void pause(unsigned& rounds);
 
 extern std::atomic<int> waiting_threads;
 extern std::uint64_t lamport;
-/// There is nobody to ask any more: only destructors of libraries still run.
+/// There is nobody to ask any more: only destructors of libraries still run, by the thread that has ended it.
 extern std::atomic<bool> ended;
+extern thread_local bool ended_here;
+/// The other threads go no further than here: the program's would go on with zeros, and what the engine has is destroyed.
+[[noreturn]] void wait_for_the_end() noexcept;
 
 template <class Done>
 void wait_until(Done done) {

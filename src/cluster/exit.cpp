@@ -1,6 +1,7 @@
 #include "cluster/exit.hpp"
 
 #include <pthread.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -28,7 +29,14 @@ thread_local bool leaves = false;
 /// Process 0 has said that the job is over while a region was at work.
 std::atomic<bool> released{false};
 
-void* leave(void* status) { std::exit(static_cast<int>(reinterpret_cast<std::intptr_t>(status))); }
+void* leave(void* status) {
+  // The carrier's thread, which may have started this one, takes no signals: the program's destructors need pages.
+  sigset_t faults;
+  sigemptyset(&faults);
+  sigaddset(&faults, SIGSEGV);
+  pthread_sigmask(SIG_UNBLOCK, &faults, nullptr);
+  std::exit(static_cast<int>(reinterpret_cast<std::intptr_t>(status)));
+}
 
 /// In a thread of its own: handlers must not wait.
 void leave_by_thread(int status) {
@@ -89,7 +97,7 @@ extern "C" [[gnu::visibility("default")]] void exit(int status) noexcept {
   if (process_of_job == getpid()) {
     // One thread ends the process, though all may find the same reason to.
     if (!leaves && leaving.exchange(true, std::memory_order_relaxed)) {
-      for (;;) sleep(1000);
+      wait_for_the_end();
     }
     leaves = true;
     if (the_job.process > 0 && !served) ask_to_leave(status);

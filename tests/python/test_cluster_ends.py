@@ -18,7 +18,18 @@ def program(tmp_path_factory):
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(
     ("how", "status"),
-    [("return", 5), ("serial", 7), ("exit 0", 3), ("exit 1", 3), ("exit 2", 3), ("zero 0", 0), ("zero 2", 0), ("all", 4)],
+    [
+        ("return", 5),
+        ("serial", 7),
+        ("exit 0", 3),
+        ("exit 1", 3),
+        ("exit 2", 3),
+        ("zero 0", 0),
+        ("zero 2", 0),
+        ("busy 0", 0),
+        ("busy 2", 0),
+        ("all", 4),
+    ],
 )
 def test_exit_ends_the_job_with_its_status(request, program, how, status, threads):
     """3 x 1 and 3 x 2"""

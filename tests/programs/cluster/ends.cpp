@@ -26,6 +26,7 @@ int main(int argc, char** argv) {
   const char* const how = argc > 1 ? argv[1] : "";
   const int process = argc > 2 ? std::atoi(argv[2]) : 0;
   std::atexit([] { std::puts("atexit"); });
+  const std::vector<int> many(!std::strcmp(how, "busy") ? 1 << 24 : 0, 1);
 #pragma omp parallel for schedule(static)
   for (int i = 0; i < 5000; ++i) ends.values[i] = 1;
   if (!std::strcmp(how, "serial")) std::exit(7);
@@ -35,6 +36,13 @@ int main(int argc, char** argv) {
     if (!std::strcmp(how, "exit") && here) std::exit(3);
     if (!std::strcmp(how, "zero") && here) std::exit(0);
     if (!std::strcmp(how, "all")) std::exit(4);
+    if (!std::strcmp(how, "busy")) {
+      // The others find pages of process 0's as they were, or none any more.
+      if (here) std::exit(0);
+      for (const int value : many) {
+        if (value != 1) std::abort();
+      }
+    }
     if (!std::strcmp(how, "abort") && here) std::abort();
     if (!std::strcmp(how, "throw") && here) throw std::runtime_error("nobody catches this");
 #pragma omp barrier
