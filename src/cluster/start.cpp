@@ -120,6 +120,7 @@ void run_on_shared_stack(Arguments& arguments) {
   if (!launched()) return;
   check_program();
   fix_addresses(argv);
+  note_quick_exit();
   make_space();
   start_heap();
 }

@@ -42,6 +42,35 @@ def test_exit_ends_the_job_with_its_status(request, program, how, status, thread
     assert said == ["atexit", "destroyed once, all there"]
 
 
+@pytest.mark.thorough_where(how=("serial-quick", "quick 0", "at-once 0", "quick-zero 2", "at-once-zero 0"))
+@pytest.mark.parametrize(
+    ("how", "status", "said"),
+    [
+        ("serial-quick", 7, "quick, all there\n"),
+        ("quick 0", 3, "quick, all there\n"),
+        ("quick 2", 3, "quick, all there\n"),
+        ("serial-at-once", 7, ""),
+        ("at-once 0", 3, ""),
+        ("at-once 2", 3, ""),
+        ("all-at-once", 4, ""),
+        ("quick-zero 2", 0, "quick, all there\n"),
+        ("at-once-zero 0", 0, ""),
+        ("at-once-zero 2", 0, ""),
+    ],
+)
+def test_what_ends_a_program_at_once_ends_the_job(program, how, status, said):
+    """3 x 1: without destructors"""
+    assert run(program, *how.split(), processes=3, status=status).stdout == said
+
+
+@pytest.mark.parametrize("how", ["err", "error 2"])
+def test_err_and_error_end_the_job_as_exit_does(program, how):
+    """3 x 1: by all, and by one"""
+    done = run(program, *how.split(), processes=3, status=6)
+    assert done.stdout == "atexit\ndestroyed once, all there\n"
+    assert f"as {'errx' if how == 'err' else 'error'} says it\n" in done.stderr
+
+
 @pytest.mark.parametrize("how", ["abort 0", "abort 1", "throw 0", "throw 1"])
 def test_a_process_that_ends_badly_ends_the_job(program, how):
     """2 x 1"""

@@ -1,5 +1,8 @@
 // How an OpenMP program over several processes ends: HOW [PROCESS].
+#include <err.h>
+#include <error.h>
 #include <omp.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -26,10 +29,17 @@ int main(int argc, char** argv) {
   const char* const how = argc > 1 ? argv[1] : "";
   const int process = argc > 2 ? std::atoi(argv[2]) : 0;
   std::atexit([] { std::puts("atexit"); });
+  // It has what the regions have left, and is followed by nothing that would write out what puts has taken.
+  std::at_quick_exit([] {
+    std::printf("quick, %s\n", ends.values[4999] == 1 ? "all there" : "values are missing");
+    std::fflush(stdout);
+  });
   const std::vector<int> many(!std::strcmp(how, "busy") ? 1 << 24 : 0, 1);
 #pragma omp parallel for schedule(static)
   for (int i = 0; i < 5000; ++i) ends.values[i] = 1;
   if (!std::strcmp(how, "serial")) std::exit(7);
+  if (!std::strcmp(how, "serial-quick")) std::quick_exit(7);
+  if (!std::strcmp(how, "serial-at-once")) _exit(7);
 #pragma omp parallel
   {
     const bool here = omp_get_thread_num() == process;
@@ -43,6 +53,13 @@ int main(int argc, char** argv) {
         if (value != 1) std::abort();
       }
     }
+    if (!std::strcmp(how, "quick") && here) std::quick_exit(3);
+    if (!std::strcmp(how, "at-once") && here) std::_Exit(3);
+    if (!std::strcmp(how, "quick-zero") && here) std::quick_exit(0);
+    if (!std::strcmp(how, "at-once-zero") && here) _exit(0);
+    if (!std::strcmp(how, "all-at-once")) _exit(4);
+    if (!std::strcmp(how, "err")) errx(6, "as errx says it");
+    if (!std::strcmp(how, "error") && here) error(6, 0, "as %s says it", "error");
     if (!std::strcmp(how, "abort") && here) std::abort();
     if (!std::strcmp(how, "throw") && here) throw std::runtime_error("nobody catches this");
 #pragma omp barrier
