@@ -226,19 +226,30 @@ PLAIT_CALL(bool, compare_exchange_any, "__atomic_compare_exchange",
   return true;
 }
 
+// Not by the functions above: libatomic's functions for any size call those for 16 bytes, which are these.
 PLAIT_CALL(Wide, load_16, "__atomic_load_16", (const volatile void* at, int order)) {
+  static constinit Next<Wide(const volatile void*, int)> real("__atomic_load_16");
+  if (!carried(at)) return real(at, order);
   Wide value;
   load_any(sizeof value, at, &value, order);
   return value;
 }
-PLAIT_CALL(void, store_16, "__atomic_store_16", (volatile void* at, Wide value, int order)) { store_any(sizeof value, at, &value, order); }
+PLAIT_CALL(void, store_16, "__atomic_store_16", (volatile void* at, Wide value, int order)) {
+  static constinit Next<void(volatile void*, Wide, int)> real("__atomic_store_16");
+  if (!carried(at)) return real(at, value, order);
+  store_any(sizeof value, at, &value, order);
+}
 PLAIT_CALL(Wide, exchange_16, "__atomic_exchange_16", (volatile void* at, Wide value, int order)) {
+  static constinit Next<Wide(volatile void*, Wide, int)> real("__atomic_exchange_16");
+  if (!carried(at)) return real(at, value, order);
   Wide before;
   exchange_any(sizeof value, at, &value, &before, order);
   return before;
 }
 PLAIT_CALL(bool, compare_exchange_16, "__atomic_compare_exchange_16",
            (volatile void* at, void* expected, Wide wanted, int success, int failure)) {
+  static constinit Next<bool(volatile void*, void*, Wide, int, int)> real("__atomic_compare_exchange_16");
+  if (!carried(at)) return real(at, expected, wanted, success, failure);
   return compare_exchange_any(sizeof wanted, at, expected, &wanted, success, failure);
 }
 

@@ -1,6 +1,7 @@
 // Atomic operations and reductions of every kind.
 #include <complex.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "check.h"
@@ -16,6 +17,18 @@ static long double ld = 0;
 static _Atomic int standard = 0;
 static int old_style = 0, spin = 0, guarded = 0;
 static __int128 sixteen = 0;
+typedef struct {
+  long count, twice;
+} Pair;
+static _Atomic Pair pair = {0, 0};
+
+/// On 16 bytes each operation is a function of its own.
+static int count_in_pair(void) {
+  Pair before = atomic_load(&pair);
+  while (!atomic_compare_exchange_weak(&pair, &before, ((Pair){before.count + 1, before.twice + 2}))) {
+  }
+  return before.twice == 2 * before.count;
+}
 
 struct Vector {
   double x, y;
@@ -27,7 +40,11 @@ int main(void) {
   const int threads = omp_get_max_threads();
   const long all = (long)N * threads;
   int captured[4096] = {0};
-#pragma omp parallel
+  int torn = !count_in_pair();
+  atomic_store(&pair, ((Pair){4, 8}));
+  const Pair old = atomic_exchange(&pair, ((Pair){0, 0}));
+  CHECK(old.count == 4 && old.twice == 8);
+#pragma omp parallel reduction(+ : torn)
   for (int i = 0; i < N; ++i) {
 #pragma omp atomic
     c += 1;
@@ -53,6 +70,7 @@ int main(void) {
     if (before < 4096) captured[before] += 1;
 #pragma omp atomic
     sixteen += 1;
+    torn += !count_in_pair();
     ++standard;
     __sync_fetch_and_add(&old_style, 1);
     while (__sync_lock_test_and_set(&spin, 1)) {
@@ -72,6 +90,8 @@ int main(void) {
   CHECK(i4 == all);
   for (int i = 0; i < all && i < 4096; ++i) CHECK(captured[i] == 1);
   CHECK(sixteen == all);
+  const Pair counted = atomic_load(&pair);
+  CHECK(counted.count == all && counted.twice == 2 * all && torn == 0);
   CHECK(standard == all);
   CHECK(old_style == all);
   CHECK(guarded == all);
