@@ -38,6 +38,8 @@ enum class Id : unsigned char {
   pmi_rank,
   openmpi_rank,
   openmp_threads,
+  openmp_stack,
+  libgomp_stack,
   c_compiler,
   cxx_compiler,
   fortran_compiler,

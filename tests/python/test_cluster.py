@@ -11,7 +11,7 @@ from programs import MPI, cluster_program, needs_cluster, run
 SOURCES = ROOT / "tests/programs/cluster/constructs"
 GROUPS = ("loops", "sync", "atomics", "homes", "order", "teams", "tasks", "doacross", "reductions", "cancel", "controls")
 CANCELLATION = {"OMP_CANCELLATION": "true"}
-SETTINGS = {"cancel": CANCELLATION}  # of groups that want some
+SETTINGS = {"cancel": CANCELLATION, "teams": {"OMP_STACKSIZE": "40M"}}  # of groups that want some
 
 # What ends the job in a region of all processes: how its message begins, and an example.
 REFUSED = {

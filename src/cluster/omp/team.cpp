@@ -1,16 +1,18 @@
 #include "cluster/omp/team.hpp"
 
 #include <sched.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <span>
-#include <thread>
 #include <utility>
 
 #include "cluster/omp/atomic.hpp"
 #include "cluster/omp/loops.hpp"
 #include "cluster/omp/places.hpp"
+#include "cluster/omp/stack.hpp"
 
 PLAIT_OMP int omp_get_max_threads();
 PLAIT_OMP void omp_set_max_active_levels(int levels);
@@ -127,12 +129,23 @@ void serve(int local, std::uint32_t seen) {
   }
 }
 
+/// What `serve` begins with.
+struct Serving {
+  int local;
+  std::uint32_t seen;
+};
+
 /// The part of a region that this process runs, by the thread that leads. At its end all processes have met.
 void run_here(const Region& region) {
   Pool& p = pool();
   if (!std::exchange(p.placed, true)) take_place(0, job().threads);
   for (; p.threads < region.per_process; ++p.threads) {
-    std::thread(serve, p.threads, p.begun.load(std::memory_order_relaxed)).detach();
+    const auto begin = [](void* pointer) -> void* {
+      const std::unique_ptr<Serving> from(static_cast<Serving*>(pointer));
+      serve(from->local, from->seen);
+      return nullptr;
+    };
+    pthread_detach(start_thread(begin, new Serving{p.threads, p.begun.load(std::memory_order_relaxed)}));
   }
   threads_wanted = region.usual;
   p.region = region;
@@ -200,8 +213,24 @@ void prepare(Job& job) {
   start_loops();
 }
 
-int run_worker() {
+namespace {
+
+void* serve_regions(void*) {
   for (Region region; await_fork(std::as_writable_bytes(std::span(&region, 1)));) run_here(region);
+  return nullptr;
+}
+
+}  // namespace
+
+int run_worker() {
+  // This thread is one that OpenMP makes, to the program: its stack is as large as those.
+  rlimit limit{};
+  getrlimit(RLIMIT_STACK, &limit);
+  if (stack_wanted() > limit.rlim_cur) {
+    pthread_join(start_thread(serve_regions, nullptr), nullptr);
+  } else {
+    serve_regions(nullptr);
+  }
   return 0;
 }
 

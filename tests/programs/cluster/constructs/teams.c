@@ -1,5 +1,14 @@
-// Who is in a team: if, num_threads, nested regions, serial parts, and what omp_* say there.
+// Who is in a team: if, num_threads, nested regions, serial parts, what omp_* say there, and how large stacks are: OMP_STACKSIZE is 40M.
 #include "check.h"
+
+/// More than the system gives to a thread of which nothing is said.
+static __attribute__((noinline)) int use_stack(int number) {
+  volatile char own[24 << 20];
+  int wrong = 0;
+  for (size_t i = 0; i < sizeof own; i += 4096) own[i] = (char)number;
+  for (size_t i = 0; i < sizeof own; i += 4096) wrong += own[i] != (char)number;
+  return wrong;
+}
 
 int main(void) {
   const int threads = omp_get_max_threads();
@@ -16,6 +25,8 @@ int main(void) {
     wrong += omp_get_ancestor_thread_num(1) != omp_get_thread_num();
     wrong += omp_get_ancestor_thread_num(0) != 0;
     wrong += omp_in_parallel() != (threads > 1);
+    // The first thread's is the program's.
+    if (omp_get_thread_num() > 0) wrong += use_stack(omp_get_thread_num());
   }
   CHECK(wrong == 0);
   for (int i = 0; i < threads; ++i) CHECK(numbers[i] == 1);
