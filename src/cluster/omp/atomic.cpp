@@ -68,7 +68,7 @@ T at_once(volatile void* at, Operation operation, int order, T value, T expected
     return native(object);
   }
   if (by == job().process) return native(object);
-  omp::Member* const m = omp::this_member;
+  omp::Member* const m = omp::member();
   using Last = omp::Member::Atomic;
   if (m && order == __ATOMIC_RELAXED) {
     if (std::uint64_t old = 0; operation == Operation::load && m->atomic == Last::none && load_of_last_meeting(at, sizeof(T), old)) {

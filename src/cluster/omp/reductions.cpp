@@ -129,7 +129,8 @@ PLAIT_OMP unsigned GOMP_parallel_reductions(Function function, void* data, unsig
     return static_cast<unsigned>(team);
   }
   unsigned had = 0;
-  run_inside(threads, [&](unsigned n) { had = PLAIT_LIBGOMP(GOMP_parallel_reductions)(function, data, n, flags); });
+  run_inside(function, data, threads, list,
+             [&](Function f, void* d, unsigned n) { had = PLAIT_LIBGOMP(GOMP_parallel_reductions)(f, d, n, flags); });
   return had;
 }
 

@@ -162,6 +162,23 @@ bool leads() noexcept { return shared(__builtin_frame_address(0)); }
 
 }  // namespace
 
+void run_as_inside(void* pointer) {
+  const Inside& inside = *static_cast<const Inside*>(pointer);
+  // The thread that has begun the region is what it was. The others, which libgomp keeps, stay what they are until their next region: they
+  // may run tasks of this one after its function has returned.
+  if (this_member != inside.around) {
+    static thread_local Member within;
+    within.inner = 1;
+    this_member = nullptr;
+    if (inside.around) {
+      within.region = inside.around->region;
+      within.number = inside.around->number;
+      this_member = &within;
+    }
+  }
+  inside.function(inside.data);
+}
+
 void team_barrier(Member& m) {
   m.atomic = Member::Atomic::none;
   pool().team.meet(m.region->per_process, [] { barrier(); });

@@ -69,7 +69,7 @@ struct Group {
 struct Member {
   const Region* region = nullptr;
   int number = 0;           ///< in the team
-  int inner = 0;            ///< regions of libgomp around the code that runs
+  int inner = 0;            ///< regions of libgomp around the code that runs; in their other threads: the one that they are of
   int usual = 0;            ///< threads of regions within, if it has called omp_set_num_threads
   std::uint64_t share = 0;  ///< work shares so far
   Loop loop;                ///< the one it is in
@@ -94,7 +94,7 @@ struct Member {
 
 extern thread_local Member* this_member;
 
-/// The thread's place in the shared team; null outside, and within inner regions.
+/// The thread's place in the shared team; null outside, and within regions inside a process.
 inline Member* member() noexcept {
   Member* const m = this_member;
   return m && m->inner == 0 ? m : nullptr;
@@ -141,12 +141,26 @@ class Inner {
   Member* member_;
 };
 
+/// A region of libgomp's, as its threads get it: each has to know the thread of the shared team that the region is within.
+struct Inside {
+  void* first;  ///< libgomp looks at the first word of what it gets, if the region has reductions of tasks
+  Function function;
+  void* data;
+  const Member* around;  ///< null where there is none
+};
+void run_as_inside(void* inside);
+
 /// Has libgomp run a region inside this process: of as many threads as usual where nothing is said.
 template <class Libgomp>
-void run_inside(unsigned threads, Libgomp libgomp) {
+void run_inside(Function function, void* data, unsigned threads, void* first, Libgomp libgomp) {
   const Inner inner(this_member);
   if (threads == 0 && !this_member && is_job()) threads = static_cast<unsigned>(usual_threads());
-  libgomp(inner.threads(threads));
+  if (!is_job()) {
+    libgomp(function, data, inner.threads(threads));
+    return;
+  }
+  Inside inside{first, function, data, this_member};
+  libgomp(run_as_inside, &inside, inner.threads(threads));
 }
 
 /// libgomp's function of this name, which ours stands before.

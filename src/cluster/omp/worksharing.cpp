@@ -21,7 +21,7 @@ void run(Function function, void* data, unsigned threads, const Loop* loop, Libg
     region.has_loop = 1;
   }
   if (run_everywhere(region, threads)) return;
-  run_inside(threads, libgomp);
+  run_inside(function, data, threads, nullptr, libgomp);
 }
 
 }  // namespace
@@ -29,11 +29,12 @@ void run(Function function, void* data, unsigned threads, const Loop* loop, Libg
 // ---- regions
 
 PLAIT_OMP void GOMP_parallel(Function function, void* data, unsigned threads, unsigned flags) {
-  run(function, data, threads, nullptr, [=](unsigned n) { PLAIT_LIBGOMP(GOMP_parallel)(function, data, n, flags); });
+  run(function, data, threads, nullptr, [=](Function f, void* d, unsigned n) { PLAIT_LIBGOMP(GOMP_parallel)(f, d, n, flags); });
 }
 PLAIT_OMP void GOMP_parallel_sections(Function function, void* data, unsigned threads, unsigned count, unsigned flags) {
   const Loop loop = sections(count);
-  run(function, data, threads, &loop, [=](unsigned n) { PLAIT_LIBGOMP(GOMP_parallel_sections)(function, data, n, count, flags); });
+  run(function, data, threads, &loop,
+      [=](Function f, void* d, unsigned n) { PLAIT_LIBGOMP(GOMP_parallel_sections)(f, d, n, count, flags); });
 }
 
 #define PLAIT_PARALLEL_LOOP(name, schedule)                                                                                              \
@@ -41,7 +42,7 @@ PLAIT_OMP void GOMP_parallel_sections(Function function, void* data, unsigned th
                                            unsigned flags) {                                                                             \
     const Loop loop = loop_of(start, end, step, step > 0, static_cast<std::uint64_t>(chunk), schedule, false);                           \
     run(function, data, threads, &loop,                                                                                                  \
-        [=](unsigned n) { PLAIT_LIBGOMP(GOMP_parallel_loop_##name)(function, data, n, start, end, step, chunk, flags); });               \
+        [=](Function f, void* d, unsigned n) { PLAIT_LIBGOMP(GOMP_parallel_loop_##name)(f, d, n, start, end, step, chunk, flags); });    \
   }
 PLAIT_PARALLEL_LOOP(static, Schedule::fixed)
 PLAIT_PARALLEL_LOOP(dynamic, Schedule::monotonic)
@@ -49,12 +50,12 @@ PLAIT_PARALLEL_LOOP(guided, Schedule::monotonic)
 PLAIT_PARALLEL_LOOP(nonmonotonic_dynamic, Schedule::dynamic)
 PLAIT_PARALLEL_LOOP(nonmonotonic_guided, Schedule::guided)
 
-#define PLAIT_PARALLEL_RUNTIME(name)                                                                                         \
-  PLAIT_OMP void GOMP_parallel_loop_##name(Function function, void* data, unsigned threads, long start, long end, long step, \
-                                           unsigned flags) {                                                                 \
-    const Loop loop = loop_of(start, end, step, step > 0, kRuntimeChunk, Schedule::fixed, false);                            \
-    run(function, data, threads, &loop,                                                                                      \
-        [=](unsigned n) { PLAIT_LIBGOMP(GOMP_parallel_loop_##name)(function, data, n, start, end, step, flags); });          \
+#define PLAIT_PARALLEL_RUNTIME(name)                                                                                           \
+  PLAIT_OMP void GOMP_parallel_loop_##name(Function function, void* data, unsigned threads, long start, long end, long step,   \
+                                           unsigned flags) {                                                                   \
+    const Loop loop = loop_of(start, end, step, step > 0, kRuntimeChunk, Schedule::fixed, false);                              \
+    run(function, data, threads, &loop,                                                                                        \
+        [=](Function f, void* d, unsigned n) { PLAIT_LIBGOMP(GOMP_parallel_loop_##name)(f, d, n, start, end, step, flags); }); \
   }
 PLAIT_PARALLEL_RUNTIME(runtime)
 PLAIT_PARALLEL_RUNTIME(nonmonotonic_runtime)

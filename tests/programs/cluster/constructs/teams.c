@@ -83,14 +83,21 @@ int main(void) {
 
   omp_set_max_active_levels(2);
   static int at[1024][2];
-  int levels = 0;
+  int levels = 0, tasks = 0;
   long loops = 0;
-#pragma omp parallel reduction(+ : levels, loops)
+  wrong = 0;
+#pragma omp parallel reduction(+ : levels, loops, wrong, tasks)
   {
     const int mine = omp_get_thread_num();
-#pragma omp parallel num_threads(2) reduction(+ : levels, loops)
+    const int active = omp_get_active_level();
+#pragma omp parallel num_threads(2) reduction(+ : levels, loops, wrong) reduction(task, + : tasks)
     {
       levels += 1;
+      wrong += omp_get_level() != 2 || omp_get_active_level() != active + 1 || !omp_in_parallel();
+      wrong += omp_get_ancestor_thread_num(1) != mine || omp_get_ancestor_thread_num(2) != omp_get_thread_num();
+      wrong += omp_get_team_size(1) != threads || omp_get_team_size(2) != 2;
+#pragma omp task in_reduction(+ : tasks)
+      tasks += omp_get_level() == 2 && omp_get_team_size(1) == threads;
 #pragma omp critical
       at[mine][omp_get_thread_num()] += 1;
 #pragma omp for schedule(dynamic)
@@ -100,7 +107,15 @@ int main(void) {
     }
   }
   CHECK(levels == 2 * threads);
+  CHECK(tasks == 2 * threads);
+  CHECK(wrong == 0);
   CHECK(loops == 4950L * threads);
   for (int i = 0; i < threads; ++i) CHECK(at[i][0] == 11 && at[i][1] == 1);
+
+  // The threads of those regions forget it.
+  wrong = 0;
+#pragma omp parallel num_threads(threads + 1) reduction(+ : wrong)
+  wrong += omp_get_level() != 1 || omp_get_team_size(1) != omp_get_num_threads();
+  CHECK(wrong == 0);
   return end();
 }
