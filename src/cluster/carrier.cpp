@@ -18,6 +18,7 @@
 #include "base/spinlock.hpp"
 #include "cluster/exit.hpp"
 #include "cluster/job.hpp"
+#include "cluster/signals.hpp"
 
 namespace plait::cluster {
 
@@ -123,10 +124,12 @@ void lock_engine() noexcept {
 }  // namespace
 
 Guard::Guard() noexcept {
+  begin_holding();
   if (depth++ == 0) lock_engine();
 }
 Guard::~Guard() {
   if (--depth == 0) engine_lock.unlock();
+  end_holding();
 }
 bool inside() noexcept { return depth > 0; }
 

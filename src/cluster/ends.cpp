@@ -1,11 +1,11 @@
 #include "cluster/ends.hpp"
 
-#include <mutex>
 #include <vector>
 
 #include "base/spinlock.hpp"
 #include "cluster/heap.hpp"
 #include "cluster/next.hpp"
+#include "cluster/signals.hpp"
 #include "cluster/space.hpp"
 
 namespace plait::cluster {
@@ -22,7 +22,7 @@ std::vector<End>& ends() {
 }
 
 void keep(End end) {
-  const std::lock_guard guard(lock);
+  const UndisturbedLock guard(lock);
   ends().push_back(end);
 }
 
@@ -32,7 +32,7 @@ void run_ends_of_program() {
   for (;;) {
     End next{};
     {
-      const std::lock_guard guard(lock);
+      const UndisturbedLock guard(lock);
       if (ends().empty()) return;
       next = ends().back();
       ends().pop_back();

@@ -6,20 +6,14 @@
 #include <cerrno>
 
 #include "cluster/job.hpp"
-#include "cluster/next.hpp"
 #include "cluster/protocol.hpp"
+#include "cluster/signals.hpp"
 
 namespace plait::cluster {
 namespace {
 
-bool catching = false;
 /// What the program wants to be done about SIGSEGV.
 struct sigaction of_program{};
-
-int real_sigaction(int signal, const struct sigaction* wanted, struct sigaction* before) {
-  static constinit Next<int(int, const struct sigaction*, struct sigaction*)> real("sigaction");
-  return real(signal, wanted, before);
-}
 
 bool is_write([[maybe_unused]] const void* context) noexcept {
 #if defined(__x86_64__)
@@ -67,24 +61,13 @@ void catch_faults() {
   // A handler of the program's may itself touch pages that are elsewhere.
   ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART;
   real_sigaction(SIGSEGV, &ours, &of_program);
-  catching = true;
 }
 
-}  // namespace plait::cluster
-
-extern "C" [[gnu::visibility("default")]] int sigaction(int signal, const struct sigaction* wanted, struct sigaction* before) noexcept {
-  using namespace plait::cluster;
-  if (signal != SIGSEGV || !catching) return real_sigaction(signal, wanted, before);
+int action_on_faults(const struct sigaction* wanted, struct sigaction* before) noexcept {
   const struct sigaction old = of_program;
   if (wanted) of_program = *wanted;
   if (before) *before = old;
   return 0;
 }
 
-extern "C" [[gnu::visibility("default")]] sighandler_t signal(int signal, sighandler_t handler) noexcept {
-  struct sigaction wanted{};
-  struct sigaction before{};
-  wanted.sa_handler = handler;
-  wanted.sa_flags = SA_RESTART;
-  return sigaction(signal, &wanted, &before) == 0 ? before.sa_handler : SIG_ERR;
-}
+}  // namespace plait::cluster

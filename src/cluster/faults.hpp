@@ -2,8 +2,12 @@
 // own handler, or end it where they happened.
 #pragma once
 
+#include <csignal>
+
 namespace plait::cluster {
 
 void catch_faults();
+/// As sigaction, of SIGSEGV.
+int action_on_faults(const struct sigaction* wanted, struct sigaction* before) noexcept;
 
 }  // namespace plait::cluster

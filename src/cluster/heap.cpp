@@ -58,6 +58,7 @@ struct Heap {
   Unit* units = nullptr;
   std::array<std::vector<void*>, kClasses> blocks;
   std::map<std::size_t, std::size_t> holes;  ///< free units: first, how many
+  std::vector<void*> late;                   ///< to be freed when the lock can be had; under the engine's
 };
 /// Never destroyed: others free until the end.
 Heap& heap = *new Heap;
@@ -130,8 +131,8 @@ void* allocate_small(std::size_t size_class) {
   return block;
 }
 
-void free_own(void* block) {
-  const std::lock_guard guard(heap.lock);
+/// Under the lock.
+void put_back(void* block) {
   Unit& unit = unit_of(block);
   if (unit.small) {
     heap.blocks[unit.size_class].push_back(block);
@@ -140,6 +141,20 @@ void free_own(void* block) {
   if (unit.units == 0) fatal("free() of %p, which is not the begin of a block that was allocated", block);
   add_hole(static_cast<std::size_t>(static_cast<std::byte*>(block) - heap.begin) / kUnit, unit.units);
   unit = Unit{};
+}
+
+void free_own(void* block) {
+  const std::lock_guard guard(heap.lock);
+  put_back(block);
+}
+
+/// Another process has freed it. This may be a thread that has the lock: it polls in a handler of a signal that needs a page.
+void free_for_another(void* block) {
+  heap.late.push_back(block);
+  const std::unique_lock guard(heap.lock, std::try_to_lock);
+  if (!guard) return;
+  for (void* const one : heap.late) put_back(one);
+  heap.late.clear();
 }
 
 bool is_own(const void* block) noexcept { return block >= heap.begin && block < heap.limit; }
@@ -179,7 +194,7 @@ void start_heap() {
     heap.limit = heap.begin + area_bytes() / kUnit * kUnit;
   }
   // NOLINTNEXTLINE(performance-no-int-to-ptr,performance-unnecessary-value-param)
-  on(Kind::free, [](Received message) { free_own(reinterpret_cast<void*>(message.head().token)); });
+  on(Kind::free, [](Received message) { free_for_another(reinterpret_cast<void*>(message.head().token)); });
   serve(kSizeOf, [](int, std::span<const std::byte> question, Answer answer) {
     void* block = nullptr;
     std::memcpy(static_cast<void*>(&block), question.data(), sizeof block);

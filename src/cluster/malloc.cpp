@@ -13,6 +13,7 @@
 #include "cluster/carrier.hpp"
 #include "cluster/heap.hpp"
 #include "cluster/next.hpp"
+#include "cluster/signals.hpp"
 #include "cluster/space.hpp"
 
 #define PLAIT_EXPORT extern "C" [[gnu::visibility("default")]]
@@ -44,6 +45,19 @@ std::size_t libc_size(void* block) {
   return real(block);
 }
 
+template <class Libc>
+[[gnu::noinline]] auto undisturbed(Libc libc) {
+  const Undisturbed undisturbed;
+  return libc();
+}
+/// libc has locks, which a handler that needs a page may want. In a job of one process none does.
+template <class Libc>
+[[gnu::always_inline]] inline auto by_libc(Libc libc) {
+  if (allocation == Allocation::libc) [[likely]]
+    return libc();
+  return undisturbed(libc);
+}
+
 void* checked(void* block) noexcept {
   if (!block) errno = ENOMEM;
   return block;
@@ -51,7 +65,7 @@ void* checked(void* block) noexcept {
 
 void* allocate_from(const void* caller, std::size_t bytes, std::size_t alignment) noexcept {
   if (from_program(caller)) return checked(heap_allocate(bytes, alignment));
-  return alignment <= 16 ? __libc_malloc(bytes) : __libc_memalign(alignment, bytes);
+  return by_libc([=] { return alignment <= 16 ? __libc_malloc(bytes) : __libc_memalign(alignment, bytes); });
 }
 
 void* new_from(const void* caller, std::size_t bytes, std::size_t alignment) {
@@ -67,19 +81,19 @@ void free_block(void* block) noexcept {
   if (in_range(block)) [[unlikely]] {
     heap_free(block);
   } else {
-    __libc_free(block);
+    by_libc([=] { __libc_free(block); });
   }
 }
 
 void* realloc_from(const void* caller, void* block, std::size_t bytes) {
   if (!block) return allocate_from(caller, bytes, 16);
   if (!in_range(block)) {
-    if (!from_program(caller)) return __libc_realloc(block, bytes);
+    if (!from_program(caller)) return by_libc([=] { return __libc_realloc(block, bytes); });
     // Private until now: allocated before the job began.
     void* const copy = heap_allocate(bytes, 16);
     if (!copy) return checked(nullptr);
     std::memcpy(copy, block, std::min(bytes, libc_size(block)));
-    __libc_free(block);
+    by_libc([=] { __libc_free(block); });
     return copy;
   }
   if (bytes == 0) {
@@ -103,7 +117,7 @@ using namespace plait::cluster;
 PLAIT_EXPORT void* malloc(std::size_t bytes) { return allocate_from(PLAIT_HERE, bytes, 16); }
 PLAIT_EXPORT void free(void* block) { free_block(block); }
 PLAIT_EXPORT void* calloc(std::size_t count, std::size_t size) {
-  if (!from_program(PLAIT_HERE)) return __libc_calloc(count, size);
+  if (!from_program(PLAIT_HERE)) return by_libc([=] { return __libc_calloc(count, size); });
   std::size_t bytes = 0;
   if (__builtin_mul_overflow(count, size, &bytes)) return checked(nullptr);
   void* const block = heap_allocate(bytes, 16);

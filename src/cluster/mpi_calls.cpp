@@ -4,6 +4,7 @@
 
 #include "base/fatal.hpp"
 #include "cluster/next.hpp"
+#include "cluster/signals.hpp"
 #define PLAIT_MPI extern "C" [[gnu::visibility("default")]] int
 
 using namespace plait::cluster;
@@ -71,12 +72,14 @@ PLAIT_MPI MPI_Finalize() { return by_carrier ? MPI_SUCCESS : PMPI_Finalize(); }
 #define PLAIT_ENDS(name, check, parameters, arguments)    \
   PLAIT_MPI MPI_##name parameters {                       \
     check;                                                \
+    const Undisturbed undisturbed;                        \
     Call call;                                            \
     return call.end(PMPI_##name(PLAIT_UNPACK arguments)); \
   }
 #define PLAIT_BEGINS(name, check, parameters, arguments)             \
   PLAIT_MPI MPI_##name(PLAIT_UNPACK parameters, MPI_Request* to) {   \
     check;                                                           \
+    const Undisturbed undisturbed;                                   \
     Call call;                                                       \
     MPI_Request request = MPI_REQUEST_NULL;                          \
     const int error = PMPI_##name(PLAIT_UNPACK arguments, &request); \
@@ -104,6 +107,7 @@ PLAIT_BLOCKING(Mrecv, (void* b, int n, MPI_Datatype t, MPI_Message* m, MPI_Statu
                (call.received(b, n, t), n, t, call.out(m), call.out(s)))
 // The message's handle is changed at once.
 PLAIT_MPI MPI_Imrecv(void* b, int n, MPI_Datatype t, MPI_Message* m, MPI_Request* to) {
+  const Undisturbed undisturbed;
   Call call;
   MPI_Message message = *m;
   MPI_Request request = MPI_REQUEST_NULL;
@@ -201,6 +205,7 @@ PLAIT_MET(Cart_create, (MPI_Comm c, int n, const int* dims, const int* periods, 
 
 #define PLAIT_COMPLETES(name, parameters, count, arguments) \
   PLAIT_MPI MPI_##name parameters {                         \
+    const Undisturbed undisturbed;                          \
     Requests requests(count, r);                            \
     Call call;                                              \
     const int error = PMPI_##name(PLAIT_UNPACK arguments);  \
@@ -218,6 +223,7 @@ PLAIT_COMPLETES(Testany, (int n, MPI_Request* r, int* which, int* done, MPI_Stat
 PLAIT_COMPLETES(Testsome, (int n, MPI_Request* r, int* done, int* which, MPI_Status* s), n,
                 (n, requests.data(), call.out(done), call.out(which, n), call.out(s, n)))
 PLAIT_MPI MPI_Request_free(MPI_Request* r) {
+  const Undisturbed undisturbed;
   if (!forget(*r)) fatal("OpenMP over several nodes: MPI_Request_free of a call that receives into memory that all processes share");
   MPI_Request request = *r;
   const int error = PMPI_Request_free(&request);
@@ -240,6 +246,7 @@ using Any = int(Word, Word, Word, Word, Word, Word, Word, Word, Word, Word, Word
   extern "C" int plait_refused_##name(Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i, Word j, Word k, Word l, \
                                       Word m) {                                                                                       \
     if (shared(reinterpret_cast<const void*>(one)) || shared(reinterpret_cast<const void*>(two))) refuse("MPI_" #name);               \
+    const Undisturbed undisturbed;                                                                                                    \
     static constinit Next<Any> real("PMPI_" #name);                                                                                   \
     return real(a, b, c, d, e, f, g, h, i, j, k, l, m);                                                                               \
   }

@@ -3,12 +3,12 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <utility>
 
 #include "base/fatal.hpp"
 #include "base/spinlock.hpp"
 #include "cluster/mpi_calls.hpp"
+#include "cluster/signals.hpp"
 #include "cluster/space.hpp"
 
 namespace plait::cluster {
@@ -20,7 +20,7 @@ std::multimap<MPI_Request, std::unique_ptr<Call>>& under_way = *new std::multima
 std::atomic<std::size_t> count_under_way{0};
 
 std::unique_ptr<Call> take(MPI_Request request) {
-  const std::lock_guard guard(lock);
+  const UndisturbedLock guard(lock);
   const auto found = under_way.find(request);
   if (found == under_way.end()) return nullptr;
   std::unique_ptr<Call> call = std::move(found->second);
@@ -30,7 +30,7 @@ std::unique_ptr<Call> take(MPI_Request request) {
 }
 
 void put(MPI_Request request, std::unique_ptr<Call> call) {
-  const std::lock_guard guard(lock);
+  const UndisturbedLock guard(lock);
   under_way.emplace(request, std::move(call));
   count_under_way.fetch_add(1, std::memory_order_relaxed);  // relaxed: as above
 }

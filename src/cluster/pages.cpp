@@ -208,6 +208,19 @@ void close_interval(bool quiet) {
   intervals[static_cast<std::size_t>(the_job.process)].push_back(std::move(interval));
 }
 
+void close_stray_interval() {
+  if (fresh.empty()) [[likely]]
+    return;
+  const std::vector<Page*> pages = fresh;
+  Protections protections;
+  for (const Page* const page : pages) protections.add(page->id, Access::read);
+  protections.apply();
+  close_interval(false);
+  for (Page* const page : pages) {
+    if (page->state == State::dirty) settle(*page);
+  }
+}
+
 void put_known(Message& message, const std::vector<std::uint32_t>& numbers) {
   message.bytes(numbers.data(), numbers.size() * sizeof numbers[0]);
 }

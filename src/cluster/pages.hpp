@@ -86,6 +86,8 @@ std::uint32_t& closed() noexcept;
 
 /// Ends the own interval, if it has changes. `quiet`: no thread of this process runs the program.
 void close_interval(bool quiet);
+/// Ends the own interval and makes the diffs of its new twins, whose pages are read-only then. Nothing where there are none.
+void close_stray_interval();
 /// Makes a clean page writable, with a twin; does not protect.
 void make_twin(Page& page);
 /// Ends the page's twin; the page must be read-only by now, and its notice given. Then it is clean. One that is watched gets a new twin.

@@ -371,6 +371,8 @@ struct Arrived {
 void acquire(std::vector<Received>& messages, std::vector<std::uint32_t>& told) {
   static std::vector<Page*> noticed;  // under the engine's lock
   noticed.clear();
+  // OpenMP's threads have written nothing since their changes were told; a handler of a signal, or another thread, may have.
+  close_stray_interval();
   std::vector<Arrived> pushes;
   for (Received& message : messages) {
     for (std::uint32_t& last : told) {
@@ -494,14 +496,14 @@ void start_protocol() {
   if (const auto megabytes = settings::number(settings::Id::cluster_memory)) most_bytes = static_cast<std::size_t>(*megabytes) << 20;
 }
 
-bool access(PageId id, bool write) {
-  const Guard guard;
-  if (ended) {
-    protect(id, 1, Access::write);
-    return true;
-  }
+namespace {
+
+/// Threads that make pages present; and whether they must not, as all give up what they know of pages.
+int accesses = 0;
+bool giving_up = false;
+
+bool make_present(PageId id, bool write) {
   Page& page = page_at(id);
-  traced(write ? Event::write_fault : Event::read_fault, id);
   for (;;) {
     if (page.busy) {
       wait_until([&page] { return !page.busy; });
@@ -523,6 +525,24 @@ bool access(PageId id, bool write) {
         return true;
     }
   }
+}
+
+}  // namespace
+
+bool access(PageId id, bool write) {
+  const Guard guard;
+  if (ended) {
+    protect(id, 1, Access::write);
+    return true;
+  }
+  traced(write ? Event::write_fault : Event::read_fault, id);
+  // OpenMP's threads are all at the barrier then; a handler of a signal, or another thread, comes here.
+  if (giving_up) [[unlikely]]
+    wait_until([] { return !giving_up; });
+  ++accesses;
+  const bool is_there = make_present(id, write);
+  --accesses;
+  return is_there;
 }
 
 void meet() {
@@ -563,7 +583,12 @@ void barrier() {
     std::erase_if(intervals[n], [&](const Interval& one) { return one.number <= told[n]; });
   }
   pushed_from = 0;
-  if (anybody_full) repossess();
+  if (anybody_full) {
+    giving_up = true;
+    wait_until([] { return accesses == 0; });
+    repossess();
+    giving_up = false;
+  }
 }
 
 void fork(std::span<const std::byte> region) {

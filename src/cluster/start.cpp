@@ -27,6 +27,7 @@
 #include "cluster/pages.hpp"
 #include "cluster/protocol.hpp"
 #include "cluster/services.hpp"
+#include "cluster/signals.hpp"
 #include "cluster/space.hpp"
 
 namespace plait::cluster {
@@ -152,6 +153,7 @@ extern "C" [[gnu::visibility("default")]] int plait_cluster_main(int argc, char*
   prepare(the_job);
   if (the_job.processes == 1) return real(argc, argv, environment);
   catch_faults();
+  lead_signals();
   {
     const Guard guard;
     PMPI_Barrier(MPI_COMM_WORLD);  // all have their handlers

@@ -114,6 +114,14 @@ def test_threads_of_a_process_are_on_cores_of_their_own(tmp_path):
         assert (status, said) == (0, "right\n"), f"{processes} x 2: {said}{mistakes}"
 
 
+def test_handlers_of_signals_disturb_nothing(tmp_path):
+    """2 x 2 and 3 x 1"""
+    program = cluster_program("signals.c", tmp_path / "signals")
+    for processes, threads in (2, 2), (3, 1):
+        status, said, mistakes = launched(program, processes, threads)
+        assert (status, said) == (0, "right\n"), f"{processes} x {threads}: {said}{mistakes}"
+
+
 @pytest.mark.once
 @pytest.mark.parametrize("name, text", REFUSED.items())
 def test_what_is_not_carried_stops_and_is_named(tmp_path, name, text):

@@ -11,6 +11,7 @@
 
 #include "cluster/omp/loops.hpp"
 #include "cluster/omp/team.hpp"
+#include "cluster/signals.hpp"
 
 using namespace plait::cluster;
 using namespace plait::cluster::omp;
@@ -48,7 +49,7 @@ void send(const std::vector<Answer>& waiting, bool cancelled) {
 void cancel_here(const Key& key) {
   std::vector<Answer> waiting;
   {
-    const std::lock_guard guard(state_lock);
+    const UndisturbedLock guard(state_lock);
     // All processes have left earlier regions.
     cancelled_keys.erase(cancelled_keys.begin(), cancelled_keys.lower_bound({key.first, 0}));
     cancelled_keys.insert(key);
@@ -74,7 +75,7 @@ void on_arrive(int, std::span<const std::byte> bytes, Answer answer) {
   std::vector<Answer> waiting;
   bool cancelled = false;
   {
-    const std::lock_guard guard(state_lock);
+    const UndisturbedLock guard(state_lock);
     cancelled = cancelled_keys.contains({said.region, 0});
     if (cancelled) {
       waiting = {answer};
@@ -91,7 +92,7 @@ void on_arrive(int, std::span<const std::byte> bytes, Answer answer) {
 }
 
 bool is_cancelled(const Key& key) {
-  const std::lock_guard guard(state_lock);
+  const UndisturbedLock guard(state_lock);
   return cancelled_keys.contains(key);
 }
 
@@ -135,7 +136,7 @@ bool meet(Member& m) {
   team_barrier(m);
   if (m.region->may_cancel) {
     // Constructs that have ended for all.
-    const std::lock_guard guard(state_lock);
+    const UndisturbedLock guard(state_lock);
     cancelled_keys.erase(cancelled_keys.lower_bound({m.region->number, 1}), cancelled_keys.upper_bound({m.region->number, m.meetings}));
   }
   end_loops(m);

@@ -12,6 +12,7 @@
 
 #include "cluster/omp/loops.hpp"
 #include "cluster/omp/team.hpp"
+#include "cluster/signals.hpp"
 
 using namespace plait::cluster;
 using namespace plait::cluster::omp;
@@ -52,7 +53,7 @@ int home_of(const Member& m, std::uint64_t outer) noexcept {
 void record(const Message& message) {
   std::vector<Answer> served;
   {
-    const std::lock_guard guard(loops_lock);
+    const UndisturbedLock guard(loops_lock);
     Iteration& at = loops[message.key][message.outer];
     at.posted = message.posted;
     if (message.posted.by == job().process) at.seen = message.posted.beyond;
@@ -70,7 +71,7 @@ void on_await(int, std::span<const std::byte> bytes, Answer answer) {
   const auto asked = read<Message>(bytes);
   Posted posted;
   {
-    const std::lock_guard guard(loops_lock);
+    const UndisturbedLock guard(loops_lock);
     Iteration& at = loops[asked.key][asked.outer];
     if (at.posted.beyond <= asked.posted.beyond) {
       at.waiting.push_back({asked.posted.beyond, answer});
@@ -107,7 +108,7 @@ void post(const Member& m, const std::uint64_t* counts) {
 
 void await_post(const Member& m, std::uint64_t outer, std::uint64_t inner) {
   {
-    const std::lock_guard guard(loops_lock);
+    const UndisturbedLock guard(loops_lock);
     if (loops[m.key][outer].seen > inner) return;
   }
   const Message question{m.key, outer, {inner, 0}};
@@ -115,7 +116,7 @@ void await_post(const Member& m, std::uint64_t outer, std::uint64_t inner) {
   ask(home_of(m, outer), Service{kAwaitPost}, std::as_bytes(std::span(&question, 1)), std::as_writable_bytes(std::span(&posted, 1)));
   if (posted.by == job().process) return;
   carry_notices(posted.by);
-  const std::lock_guard guard(loops_lock);
+  const UndisturbedLock guard(loops_lock);
   Iteration& at = loops[m.key][outer];
   at.seen = std::max(at.seen, posted.beyond);
 }
@@ -125,7 +126,7 @@ bool begin(Member& m, unsigned dimensions, const T* counts, std::uint64_t chunk,
   m.sizes.assign(counts, counts + dimensions);
   {
     // Those of earlier regions that ended without a barrier of their own.
-    const std::lock_guard guard(loops_lock);
+    const UndisturbedLock guard(loops_lock);
     loops.erase(loops.begin(), loops.lower_bound(m.region->number << 32));
   }
   Loop loop = loop_of(T{0}, counts[0], T{1}, true, chunk, schedule, false);
@@ -150,7 +151,7 @@ void start_doacross() {
 void end_doacross(Member& m) {
   if (m.sizes.empty()) return;
   m.sizes.clear();
-  const std::lock_guard guard(loops_lock);
+  const UndisturbedLock guard(loops_lock);
   loops.erase(loops.begin(), loops.upper_bound(m.key));
 }
 

@@ -8,6 +8,8 @@
 #include <mutex>
 #include <vector>
 
+#include "cluster/signals.hpp"
+
 PLAIT_OMP void omp_get_schedule(int* kind, int* chunk);
 
 namespace plait::cluster::omp {
@@ -134,7 +136,7 @@ std::mutex shares_lock;
 std::map<std::uint64_t, Share>& shares = *new std::map<std::uint64_t, Share>;
 
 bool take(Member& m) {
-  const std::lock_guard guard(shares_lock);
+  const UndisturbedLock guard(shares_lock);
   shares.erase(shares.begin(), shares.upper_bound(m.over));
   Share& share = shares[m.key];
   // The compiler takes the last value of a private variable from the thread whose last chunk is the loop's last: it may take no other then.
