@@ -22,7 +22,6 @@ std::array<std::uint64_t, static_cast<std::size_t>(Event::kinds)> event_counts{}
 
 namespace {
 
-constexpr std::size_t kTableEntries = std::size_t{kRangePages} + (std::size_t{4} << 30) / kPage;
 /// The most that a page's patience grows to: each time that a twin was given up too early it doubles.
 constexpr std::uint16_t kMostPatience = 16384;
 
@@ -72,8 +71,7 @@ void trace_events(Trace wanted) { trace = wanted; }
 void allow_pushes(bool allowed) { pushes_allowed = allowed; }
 
 void make_pages() {
-  void* const got =
-      mmap(nullptr, kTableEntries * sizeof(Page*), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const got = mmap(nullptr, kMostPages * sizeof(Page*), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (got == MAP_FAILED) fatal("no address space is left for the table of shared pages");
   table = static_cast<Page**>(got);
   const auto processes = static_cast<std::size_t>(the_job.processes);

@@ -23,8 +23,6 @@ PageId watched_end = 0;
 
 namespace {
 
-/// Room in the file behind the range, for segments.
-constexpr std::size_t kSegmentsBytes = std::size_t{4} << 30;
 constexpr std::size_t kMaxSegments = 64;
 
 struct Segment {
@@ -111,9 +109,22 @@ int note_segments(dl_phdr_info* object, std::size_t, void*) {
                             ? kRangePages
                             : segments[segment_count - 1].page +
                                   static_cast<PageId>((segments[segment_count - 1].end - segments[segment_count - 1].begin) / kPage);
+    if (end - begin > kSegmentsBytes - std::size_t{page - kRangePages} * kPage) {
+      fatal("OpenMP over several nodes: the program's static variables have more than %zu GB: allocate large ones", kSegmentsBytes >> 30);
+    }
     segments[segment_count++] = {begin, end, page};
   }
   return 0;
+}
+
+/// Process 0's variables go on as they are. A page that is all zeros stays a hole of the file: large arrays may never be used in full.
+void copy_to_file(const Segment& segment) {
+  static constexpr std::array<std::byte, kPage> kZeros{};
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
+  const auto* at = reinterpret_cast<const std::byte*>(segment.begin);
+  for (PageId page = segment.page; at != reinterpret_cast<const std::byte*>(segment.end); at += kPage, ++page) {
+    if (std::memcmp(at, kZeros.data(), kPage) != 0) std::memcpy(service_view(page), at, kPage);
+  }
 }
 
 int add_address(dl_phdr_info* object, std::size_t, void* sum) {
@@ -145,7 +156,7 @@ void share_space() {
     const std::size_t bytes = segment.end - segment.begin;
     // NOLINTNEXTLINE(performance-no-int-to-ptr)
     auto* const at = reinterpret_cast<std::byte*>(segment.begin);
-    if (the_job.process == 0) std::memcpy(service_view(segment.page), at, bytes);
+    if (the_job.process == 0) copy_to_file(segment);
     map(at, bytes, the_job.process == 0 ? PROT_READ | PROT_WRITE : PROT_NONE, MAP_FIXED, segment.page * kPage);
   }
   if (the_job.process == 0) return;

@@ -19,6 +19,9 @@ inline constexpr std::size_t kPage = 4096;
 inline constexpr std::uintptr_t kRange = 0x2000'0000'0000;
 inline constexpr std::size_t kRangeBytes = std::size_t{1} << 40;
 inline constexpr PageId kRangePages = kRangeBytes / kPage;
+/// The most that the program's segments have, with its static variables: room in the file behind the range.
+inline constexpr std::size_t kSegmentsBytes = std::size_t{1} << 40;
+inline constexpr PageId kMostPages = kRangePages + kSegmentsBytes / kPage;
 
 enum class Access : std::uint8_t { none, read, write };
 

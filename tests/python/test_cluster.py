@@ -122,6 +122,20 @@ def test_handlers_of_signals_disturb_nothing(tmp_path):
         assert (status, said) == (0, "right\n"), f"{processes} x {threads}: {said}{mistakes}"
 
 
+@pytest.mark.thorough
+@pytest.mark.once
+def test_static_variables_above_4_gb(tmp_path):
+    """2 x 1"""
+    source = tmp_path / "large.c"
+    source.write_text(
+        "#include <stdio.h>\nstatic char all[5L << 30];\nint main(void) {\n  long sum = 0;\n#pragma omp parallel for\n"
+        "  for (long i = 0; i < 80; ++i) all[i << 26] = 1;\n"
+        '  for (long i = 0; i < 80; ++i) sum += all[i << 26];\n  printf("%ld\\n", sum);\n}\n'
+    )
+    assert (done := compile_("-O2", "-mcmodel=large", source, "-o", tmp_path / "large")).returncode == 0, done.stderr
+    assert launched(tmp_path / "large", 2)[:2] == (0, "80\n")
+
+
 @pytest.mark.once
 @pytest.mark.parametrize("name, text", REFUSED.items())
 def test_what_is_not_carried_stops_and_is_named(tmp_path, name, text):
