@@ -237,6 +237,13 @@ void end_carrier() {
   PMPI_Finalize();
 }
 
+void end_as_child() noexcept {
+  comm = MPI_COMM_NULL;
+  silent = true;
+  the_job.process = 0;
+  the_job.processes = 1;
+}
+
 void end_job(int status) noexcept {
   // MPICH 4.0.2 writes its last words from main's stack while it has its own lock: nobody may want that and have the engine's.
   const Guard guard;

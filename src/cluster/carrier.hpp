@@ -153,6 +153,8 @@ void wait_until(Done done) {
   waiting_threads.fetch_sub(1, std::memory_order_relaxed);
 }
 
+/// In a child that the program has made by fork(): the job is this process alone, and has no messages.
+void end_as_child() noexcept;
 /// Ends the whole job with this status.
 [[noreturn]] void end_job(int status) noexcept;
 

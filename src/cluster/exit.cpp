@@ -12,6 +12,7 @@
 
 #include "base/fatal.hpp"
 #include "cluster/carrier.hpp"
+#include "cluster/children.hpp"
 #include "cluster/ends.hpp"
 #include "cluster/job.hpp"
 #include "cluster/next.hpp"
@@ -138,6 +139,7 @@ void begin_to_leave(int status) {
 
 /// The first that exit() calls: the MPI's own handlers come after.
 void end_of_job(int status, void*) {
+  if (is_child() == Child::of_first) run_ends_of_program();
   if (getpid() != process_of_job) return;
   begin_to_leave(status);  // a function of libc's may end the process: argp_parse
   if (the_job.process == 0) {
@@ -154,6 +156,8 @@ void end_of_quick_exit() {
 }
 
 }  // namespace
+
+bool is_process_of_job() noexcept { return process_of_job == getpid(); }
 
 void end_without_exit() noexcept { process_of_job = 0; }
 

@@ -8,6 +8,8 @@ namespace plait::cluster {
 void note_quick_exit();
 /// Sets the handler of its messages, and what exit() does.
 void start_exit();
+/// This is one, and not a child that one has made.
+bool is_process_of_job() noexcept;
 /// The MPI ends the process now: exit(), which some call for it, is the system's again.
 void end_without_exit() noexcept;
 /// This process has served all regions.

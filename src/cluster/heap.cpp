@@ -183,6 +183,7 @@ void start_heap() {
   }
   if (the_job.processes == 1) {
     allocation = Allocation::libc;
+    keep_private(heap.end);
     return;
   }
   if (the_job.process > 0) {
@@ -243,6 +244,10 @@ std::size_t heap_size(void* block) {
   ask(home_of(page_of(block)), kSizeOf, std::as_bytes(std::span(&block, 1)), std::as_writable_bytes(std::span(&bytes, 1)));
   return bytes;
 }
+
+void lock_heap() { heap.lock.lock(); }
+void unlock_heap() { heap.lock.unlock(); }
+HeapParts heap_parts() noexcept { return {heap.end, heap.limit}; }
 
 bool heap_has(PageId page) noexcept {
   if (page >= kRangePages) return true;

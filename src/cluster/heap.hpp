@@ -18,6 +18,15 @@ void* heap_allocate(std::size_t bytes, std::size_t alignment);
 bool heap_is_fresh(const void* block) noexcept;
 void heap_free(void* block);
 std::size_t heap_size(void* block);
+/// Around a fork().
+void lock_heap();
+void unlock_heap();
+/// Up to where the heap of this process has been used, and from where on it has pieces for good.
+struct HeapParts {
+  std::byte* used_end;
+  std::byte* pieces;
+};
+HeapParts heap_parts() noexcept;
 /// The page lies in memory that this process has handed out, or is none of its heap's.
 bool heap_has(PageId page) noexcept;
 

@@ -81,6 +81,7 @@ void make_pages() {
 
 Page* known_page(PageId id) noexcept { return table[id]; }
 const std::vector<Page*>& known_pages() noexcept { return all; }
+bool has_pages() noexcept { return table != nullptr; }
 
 Page& page_at(PageId id) {
   if (table[id]) return *table[id];

@@ -72,6 +72,7 @@ Page& page_at(PageId id);
 /// Null where nothing has happened yet.
 Page* known_page(PageId id) noexcept;
 const std::vector<Page*>& known_pages() noexcept;
+bool has_pages() noexcept;
 void make_pages();
 
 struct Interval {

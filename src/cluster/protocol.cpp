@@ -7,6 +7,7 @@
 
 #include "base/fatal.hpp"
 #include "base/settings.hpp"
+#include "cluster/children.hpp"
 #include "cluster/diff.hpp"
 #include "cluster/heap.hpp"
 #include "cluster/job.hpp"
@@ -529,8 +530,17 @@ bool make_present(PageId id, bool write) {
 
 }  // namespace
 
+void fetch_copies() {
+  const std::vector<Page*> pages = known_pages();  // NOLINT(performance-unnecessary-copy-initialization): more may become known
+  for (Page* const page : pages) {
+    if (page->state == State::invalid) make_present(page->id, false);
+  }
+  fetch_watched();
+}
+
 bool access(PageId id, bool write) {
   const Guard guard;
+  if (is_child() != Child::none) return access_in_child(id);
   if (ended) {
     protect(id, 1, Access::write);
     return true;

@@ -9,6 +9,8 @@ namespace plait::cluster {
 void start_protocol();
 /// Makes the page present, and writable where `write`. False if it is none that the program may use. Any thread, also in a signal handler.
 bool access(PageId id, bool write);
+/// Brings all copies that are here up to date.
+void fetch_copies();
 /// For handlers, which must not wait. True if the page has all changes that this process has notice of, and so have those that cannot wait
 /// for a fault. If not, they are asked for, and `when_pages_come` is called when some are there, and when
 /// notices of a barrier or a fork were heeded.

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -120,9 +121,11 @@ int note_segments(dl_phdr_info* object, std::size_t, void*) {
 /// Process 0's variables go on as they are. A page that is all zeros stays a hole of the file: large arrays may never be used in full.
 void copy_to_file(const Segment& segment) {
   static constexpr std::array<std::byte, kPage> kZeros{};
-  // NOLINTNEXTLINE(performance-no-int-to-ptr)
+  // NOLINTBEGIN(performance-no-int-to-ptr)
   const auto* at = reinterpret_cast<const std::byte*>(segment.begin);
-  for (PageId page = segment.page; at != reinterpret_cast<const std::byte*>(segment.end); at += kPage, ++page) {
+  const auto* const end = reinterpret_cast<const std::byte*>(segment.end);
+  // NOLINTEND(performance-no-int-to-ptr)
+  for (PageId page = segment.page; at != end; at += kPage, ++page) {
     if (std::memcmp(at, kZeros.data(), kPage) != 0) std::memcpy(service_view(page), at, kPage);
   }
 }
@@ -148,7 +151,18 @@ void make_space() {
   dl_iterate_phdr(note_code, nullptr);
 }
 
+void keep_private(const std::byte* end) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
+  auto* const begin = reinterpret_cast<std::byte*>(kRange);
+  if (end == begin) return;
+  const auto bytes = static_cast<std::size_t>(end - begin);
+  if (mmap(begin, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED, file, 0) == MAP_FAILED) {
+    fatal("the memory that all processes share cannot be mapped: %s", std::strerror(errno));
+  }
+}
+
 void share_space() {
+  if (the_job.processes == 1) return;
   bytes_of_area = kRangeBytes / static_cast<std::size_t>(the_job.processes) / kPage * kPage;
   dl_iterate_phdr(note_segments, nullptr);
   for (std::size_t i = 0; i < segment_count; ++i) {
@@ -163,6 +177,55 @@ void share_space() {
   // What this process's constructors have allocated and written is not the program's: process 0's is.
   protect(0, bytes_of_area / kPage, Access::none);
   fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes_of_area));
+}
+
+int space_file() noexcept { return file; }
+
+namespace {
+
+/// What the file has; its holes stay holes.
+void copy_file(int to) {
+  const auto check = [](bool done) {
+    if (!done) fatal("no memory is left for what a child of fork() gets: %s", std::strerror(errno));
+  };
+  check(ftruncate(to, static_cast<off_t>(kRangeBytes + kSegmentsBytes)) == 0);
+  for (off_t at = 0; (at = lseek(file, at, SEEK_DATA)) >= 0;) {
+    const off_t end = lseek(file, at, SEEK_HOLE);
+    while (at < end) {
+      // The system's own: the library's looks for shared memory.
+      const long done = syscall(SYS_pwrite64, to, service + at, static_cast<std::size_t>(end - at), at);
+      check(done > 0);
+      at += done;
+    }
+  }
+}
+
+}  // namespace
+
+void copy_space(std::byte* kept, std::byte* kept_end) {
+  const int copy = memfd_create("plait-cluster-child", MFD_CLOEXEC);
+  if (copy < 0) fatal("the memory that all processes share cannot be made: %s", std::strerror(errno));
+  copy_file(copy);
+  const auto put = [copy](std::byte* begin, std::byte* end, std::size_t offset) {
+    if (begin == end) return;
+    const auto bytes = static_cast<std::size_t>(end - begin);
+    if (mmap(begin, bytes, PROT_NONE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED, copy, static_cast<off_t>(offset)) == MAP_FAILED) {
+      fatal("the memory that all processes share cannot be mapped: %s", std::strerror(errno));
+    }
+  };
+  // NOLINTBEGIN(performance-no-int-to-ptr)
+  auto* const begin = reinterpret_cast<std::byte*>(kRange);
+  std::byte* const end = begin + kRangeBytes;
+  if (!kept) kept = kept_end = end;
+  put(begin, kept, 0);
+  put(kept_end, end, static_cast<std::size_t>(kept_end - begin));
+  for (std::size_t i = 0; i < segment_count; ++i) {
+    put(reinterpret_cast<std::byte*>(segments[i].begin), reinterpret_cast<std::byte*>(segments[i].end), segments[i].page * kPage);
+  }
+  // NOLINTEND(performance-no-int-to-ptr)
+  close(copy);
+  munmap(service, kRangeBytes + kSegmentsBytes);
+  service = nullptr;
 }
 
 PageId page_of(const void* address) noexcept {
@@ -202,6 +265,10 @@ void protect(PageId first, std::size_t count, Access access) noexcept {
         "give each thread larger pieces (schedule(static))");
   }
   fatal("a page cannot be protected: %s", std::strerror(errno));
+}
+
+void protect_segments(Access access) noexcept {
+  for (std::size_t i = 0; i < segment_count; ++i) protect(segments[i].page, (segments[i].end - segments[i].begin) / kPage, access);
 }
 
 void Protections::apply() {

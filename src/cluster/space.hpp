@@ -29,6 +29,8 @@ enum class Access : std::uint8_t { none, read, write };
 void make_space();
 /// When the job starts: gives the range and the program's segments to their processes.
 void share_space();
+/// In a job of one process: what the program's constructors have allocated, up to here, is private, as its segments are.
+void keep_private(const std::byte* end);
 
 /// kNoPage where it is not shared.
 PageId page_of(const void* address) noexcept;
@@ -46,6 +48,7 @@ extern PageId watched_first;
 extern PageId watched_end;
 inline bool watched(PageId page) noexcept { return page - watched_first < watched_end - watched_first; }
 
+void protect_segments(Access access) noexcept;
 void protect(PageId first, std::size_t count, Access access) noexcept;
 
 /// Protects many pages with as few calls as can be.
@@ -67,6 +70,11 @@ class Protections {
   };
   std::vector<Wanted> wanted_;
 };
+
+int space_file() noexcept;
+/// In a child that has come from fork(): all becomes its own, and nothing accessible, but for main's stack from `kept` to `kept_end`, which
+/// is private already. The engine has no view any more.
+void copy_space(std::byte* kept, std::byte* kept_end);
 
 /// Addresses at which this process has its libraries, as one number and in words.
 std::uint64_t addresses_of_libraries();

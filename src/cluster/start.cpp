@@ -18,6 +18,7 @@
 #include "base/settings.hpp"
 #include "cluster/atomics.hpp"
 #include "cluster/carrier.hpp"
+#include "cluster/children.hpp"
 #include "cluster/exit.hpp"
 #include "cluster/faults.hpp"
 #include "cluster/heap.hpp"
@@ -122,6 +123,7 @@ void run_on_shared_stack(Arguments& arguments) {
   check_program();
   fix_addresses(argv);
   note_quick_exit();
+  lead_children();
   make_space();
   start_heap();
 }
