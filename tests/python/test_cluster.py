@@ -122,6 +122,20 @@ def test_handlers_of_signals_disturb_nothing(tmp_path):
         assert (status, said) == (0, "right\n"), f"{processes} x {threads}: {said}{mistakes}"
 
 
+def test_children_of_fork_have_copies(tmp_path):
+    """3 x 1 and 2 x 2"""
+    program = cluster_program("forks.c", tmp_path / "forks")
+    for processes, threads in (3, 1), (2, 2):
+        status, said, mistakes = launched(program, processes, threads)
+        assert (status, said) == (0, "right\n"), f"{processes} x {threads}: {said}{mistakes}"
+    # What cannot be copied ends the child, and what would lose writes the job.
+    done = run(program, "absent")
+    assert done.stdout == "right\n" and "a child made by fork() wants memory that its parent's process has no copy of" in done.stderr
+    done = run(program, "region", env=["OMP_NUM_THREADS=2"], status=None)
+    assert done.returncode not in (0, launch.TIMED_OUT)
+    assert "fork() by the first thread of a parallel region is not carried: call it in a serial part" in done.stderr
+
+
 @pytest.mark.thorough
 @pytest.mark.once
 def test_static_variables_above_4_gb(tmp_path):
