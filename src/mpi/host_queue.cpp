@@ -113,11 +113,17 @@ extern "C" int plait_queue_record(plait_queue queue, plait_event event) {
   return answer([&] {
     const std::shared_ptr<HostQueue> q = queues().find(queue);
     const std::shared_ptr<plait::queue::Event> e = events().find(event);
-    tell(*q);
     auto here = std::make_shared<Occurrence>();
     const std::lock_guard guard(e->lock);
-    q->record(here);
+    // A program that does not look at what it is told must not find the event as if what it stands for had been done.
+    const int error = q->take_error();
+    if (error == MPI_SUCCESS) {
+      q->record(here);
+    } else {
+      here->occur(true);
+    }
     e->last = std::move(here);
+    require(error == MPI_SUCCESS, error);
   });
 }
 
@@ -125,8 +131,10 @@ extern "C" int plait_queue_wait_event(plait_queue queue, plait_event event) {
   return answer([&] {
     const std::shared_ptr<HostQueue> q = queues().find(queue);
     std::shared_ptr<Occurrence> last = last_of(event);
-    tell(*q);
+    // What comes after it runs, and needs the order whether the program looks at what it is told or not.
+    const int error = q->take_error();
     if (last) q->wait_for(std::move(last));
+    require(error == MPI_SUCCESS, error);
   });
 }
 

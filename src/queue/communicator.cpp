@@ -94,8 +94,8 @@ void wait_until_over(Communicator& c, const char* call) {
   if (c.queue->outstanding() == 0) return;
   std::fprintf(
       stderr,
-      "plait: %s: operations are on the queue behind the function that makes this call, and would wait for each other for ever: free "
-      "the communicator after them, or outside of the queue\n",
+      "plait: %s: operations are on the queue behind the function that makes this call; they would wait for it, and it for them, for "
+      "ever: free the communicator after them, or outside of the queue\n",
       call);
   throw MPIError{MPI_ERR_ARG, false};
 }

@@ -34,7 +34,7 @@ void start();
 /// Before the MPI is finalized. Steps that are not over by then are given up, and a line on stderr says so; nothing of plait's calls the
 /// MPI for a queue any more when it returns.
 void stop() noexcept;
-/// Has it been called? From then on no step begins, and none waits.
+/// Has it been called? Then no step begins any more, and one that waits for a message is given up.
 [[nodiscard]] bool is_stopping() noexcept;
 /// Gives up a step because of that, and counts it for the line. True where it was not over.
 bool leave(Step& step) noexcept;

@@ -12,8 +12,8 @@ namespace {
 using layout::Kind;
 using layout::Node;
 
-/// Looks at the pieces of a datatype. To ask a driver takes as long as a short message, so that of many pieces it asks for some: copies of
-/// one piece lie in one array, of which the first and the last say enough; pieces anywhere are looked at one by one as far as the looks go.
+/// Finds in which sort of memory a datatype's pieces lie. To ask a driver about one piece takes as long as a short message, so only some
+/// are asked about: of copies at a fixed distance the first and the last, of pieces at any offset every n-th, and kLooks in all.
 class Look {
  public:
   explicit Look(Device& device) noexcept : device_(device) {}

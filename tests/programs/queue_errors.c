@@ -26,6 +26,10 @@ static int fail_behind(void* gate) {
   sem_wait(gate);
   return 1;
 }
+static int pass_gate(void* gate) {
+  sem_wait(gate);
+  return 0;
+}
 static int count(void* p) {
   ++*(int*)p;
   return 0;
@@ -359,6 +363,24 @@ static void failing_event(plait_queue queue, plait_queue second, MPI_Comm comm) 
   CHECK(!MPIX_Isend_enqueue(&data, 1, MPI_INT, other, 0, comm, &out));
   CHECK(!plait_queue_synchronize(second) && !plait_event_synchronize(made) && !plait_event_query(made, &occurred));
   CHECK(!MPI_Wait(&out, MPI_STATUS_IGNORE) && !MPI_Wait(&in, MPI_STATUS_IGNORE) && x == data);
+  // Where it has failed before the event is recorded, the record tells it: the event is a failed one even so.
+  CHECK(!plait_queue_enqueue(queue, fail, NULL));
+  int told = MPI_SUCCESS;
+  while (told == MPI_SUCCESS) {
+    CHECK(!plait_event_free(&made) && !plait_event_create(&made));
+    told = plait_queue_record(queue, made);
+  }
+  CHECK(told == MPI_ERR_OTHER && plait_event_query(made, &occurred) == MPI_ERR_OTHER && occurred == 1);
+  CHECK(plait_event_synchronize(made) == MPI_ERR_OTHER && !plait_queue_synchronize(queue));
+  CHECK(!plait_queue_wait_event(second, made) && plait_queue_synchronize(second) == MPI_ERR_OTHER);
+  // And a wait that tells it waits.
+  CHECK(!plait_queue_enqueue(queue, pass_gate, &gate) && !plait_queue_record(queue, made));
+  CHECK(!plait_queue_enqueue(second, fail, NULL));
+  for (told = MPI_SUCCESS; told == MPI_SUCCESS;) told = plait_queue_wait_event(second, made);
+  CHECK(told == MPI_ERR_OTHER && !plait_queue_enqueue(second, count, &done) && !plait_queue_record(second, again));
+  CHECK(!plait_event_query(again, &occurred) && occurred == 0 && done == 0);
+  sem_post(&gate);
+  CHECK(!plait_queue_synchronize(second) && !plait_queue_synchronize(queue) && done == 1);
   CHECK(!plait_event_free(&made) && !plait_event_free(&again));
 }
 
