@@ -23,6 +23,7 @@ MAY_USE = {
     "queue": BELOW_FEATURES | {"collective"},
     "stream": BELOW_FEATURES | {"queue"},
     "threadcomm": BELOW_FEATURES | {"collective"},
+    "topology": {"base"},
     "ordinary": BELOW_FEATURES | {"collective"},
     "partitioned": BELOW_FEATURES,
     "gaspi": BELOW_FEATURES,
@@ -31,7 +32,13 @@ MAY_USE = {
     "mpi": BELOW_FEATURES | {"collective", "grequest", "queue", "stream", "threadcomm", "ordinary", "partitioned", "gaspi", "shan"},
 }
 # Compiled and tested without any MPI: files of these rooms that may include mpi.h.
-WITHOUT_MPI = {"base": set(), "progress": set(), "lane": set(), "transport": {"packets.cpp", "packets.hpp"}}
+WITHOUT_MPI = {
+    "base": set(),
+    "progress": set(),
+    "lane": set(),
+    "transport": {"packets.cpp", "packets.hpp"},
+    "topology": set(),
+}
 
 INCLUDE = re.compile(r'^#include [<"]([^>"]+)[>"]', re.MULTILINE)
 
