@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "grids.hpp"
+#include "topology/orders.hpp"
 
 namespace plait::topology::test {
 namespace {
@@ -42,6 +43,43 @@ TEST(Graph, OfArrows) {
   ASSERT_EQ(part.edges(0).size(), 1u);
   EXPECT_EQ(part.edges(0)[0].to, 1);
   EXPECT_EQ(all_bytes(part), 5);
+}
+
+TEST(Orders, EachCellOnce) {
+  Random random(1);
+  for (int round = 0; round < 400; ++round) {
+    std::vector<int> dims;
+    int cells = 1;
+    for (int d = 1 + random.below(4); d > 0; --d) cells *= dims.emplace_back(1 + random.below(7));
+    Grid grid = grid_of(dims);
+    for (char& p : grid.periodic) p = static_cast<char>(random.below(2));
+    std::vector<int> nodes;
+    for (int left = cells; left > 0; left -= nodes.back()) nodes.push_back(std::min(left, 1 + random.below(cells)));
+    const std::vector<Offset> stencil = random.below(2) ? nearest(grid) : around(dims.size());
+    for (const Method& m : methods()) {
+      const Order order = m.order(grid, stencil, nodes);
+      if (order.empty() && m.name == "nodecart") continue;
+      EXPECT_EQ(order.size(), static_cast<std::size_t>(cells)) << m.name;
+      EXPECT_TRUE(is_permutation(order)) << m.name;
+    }
+  }
+}
+
+/// The blocks that W. Gropp's paper has for such: as near to squares as divisors allow.
+TEST(Orders, NodecartTakesTheBlockWithTheLeastSurface) {
+  const Grid grid = grid_of({16, 16});
+  const std::vector<Offset> stencil = nearest(grid);
+  const Graph graph(grid, stencil);
+  const std::vector<int> nodes(16, 16);
+  const Method& nodecart = methods().front();
+  ASSERT_EQ(nodecart.name, "nodecart");
+  const Order order = nodecart.order(grid, stencil, nodes);
+  std::vector<int> node_of(256);
+  for (int i = 0; i < 256; ++i) node_of[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])] = i / 16;
+  EXPECT_EQ(graph.cut(node_of), 2 * 6 * 16);
+  for (int cell = 0; cell < 256; ++cell) EXPECT_EQ(node_of[static_cast<std::size_t>(cell)], cell / 64 * 4 + cell % 16 / 4);
+  EXPECT_TRUE(nodecart.order(grid, stencil, std::vector<int>{128, 64, 64}).empty());
+  EXPECT_TRUE(nodecart.order(grid_of({3, 3}), stencil, std::vector<int>(1, 2)).empty());
 }
 
 }  // namespace
