@@ -1,0 +1,292 @@
+#include "topology/partition.hpp"
+
+#include <algorithm>
+#include <array>
+#include <compare>
+#include <limits>
+#include <map>
+#include <queue>
+#include <utility>
+
+namespace plait::topology {
+namespace {
+
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
+
+std::size_t index(int i) { return static_cast<std::size_t>(i); }
+
+/// Two parts exchange vertices: from both in turn the one whose move saves most, also where it costs for now; then what came after the best
+/// moment is undone. As B. Kernighan and S. Lin (1970), with the queues of C. Fiduccia and R. Mattheyses (1982).
+class Exchange {
+ public:
+  Exchange(const Graph& graph, Parts& parts, std::int64_t edges)
+      : graph_(graph), parts_(parts), left_(edges), gain_(parts.size(), 0), entered_(parts.size(), 0), moved_(parts.size(), 0) {}
+
+  /// Of a and b, beginning at vertices that have neighbours in the other: has it saved anything?
+  bool run(std::array<int, 2> pair, std::span<const int> border) {
+    pair_ = pair;
+    ++round_;
+    moves_.clear();
+    for (auto& q : queues_) q = {};
+    for (const int v : border) {
+      if (of(v) < 2) enter(v);
+    }
+    std::int64_t saved = 0;
+    std::int64_t best = 0;
+    std::size_t kept = 0;
+    while (moves_.size() < kept + kPatience && left_ > 0) {
+      for (std::size_t side = 0; side < 2; ++side) {
+        const int v = take(side);
+        if (v < 0) {
+          undo(kept);
+          return best > 0;
+        }
+        saved += gain_[index(v)];
+        move(v, side);
+      }
+      if (saved <= best) continue;
+      best = saved;
+      kept = moves_.size();
+    }
+    undo(kept);
+    return best > 0;
+  }
+  [[nodiscard]] bool is_tired() const noexcept { return left_ <= 0; }
+
+ private:
+  static constexpr std::size_t kPatience = 64;  ///< moves that save nothing, one after the other
+  struct Entry {
+    std::int64_t gain;
+    int serial;  ///< of equal gains the latest first: what is moved stays together (L. Hagen, D. Huang and A. Kahng, 1997)
+    int vertex;
+    auto operator<=>(const Entry&) const = default;
+  };
+
+  /// Which of the two a vertex is in; 2 for another.
+  [[nodiscard]] std::size_t of(int v) const noexcept {
+    const int part = parts_[index(v)];
+    return part == pair_[0] ? 0 : part == pair_[1] ? 1 : 2;
+  }
+  void enter(int v) {
+    if (entered_[index(v)] == round_) return;
+    entered_[index(v)] = round_;
+    const std::size_t here = of(v);
+    std::int64_t gain = 0;
+    for (const Edge& e : graph_.edges(v)) {
+      const std::size_t there = of(e.to);
+      if (there < 2) gain += there == here ? -e.bytes : e.bytes;
+    }
+    left_ -= static_cast<std::int64_t>(graph_.edges(v).size());
+    gain_[index(v)] = gain;
+    queues_[here].push({gain, ++serial_, v});
+  }
+  int take(std::size_t side) {
+    auto& queue = queues_[side];
+    while (!queue.empty()) {
+      const Entry best = queue.top();
+      queue.pop();
+      if (moved_[index(best.vertex)] != round_ && best.gain == gain_[index(best.vertex)]) return best.vertex;
+    }
+    return -1;
+  }
+  void move(int v, std::size_t from) {
+    moved_[index(v)] = round_;
+    moves_.emplace_back(v, pair_[from]);
+    parts_[index(v)] = pair_[1 - from];
+    for (const Edge& e : graph_.edges(v)) {
+      const int w = e.to;
+      const std::size_t side = of(w);
+      if (side == 2 || moved_[index(w)] == round_) continue;
+      if (entered_[index(w)] != round_) {
+        enter(w);
+        continue;
+      }
+      // One that stays where v was would save it by following; one where v is now would lose it.
+      gain_[index(w)] += side == from ? 2 * e.bytes : -2 * e.bytes;
+      queues_[side].push({gain_[index(w)], ++serial_, w});
+    }
+    left_ -= static_cast<std::int64_t>(graph_.edges(v).size());
+  }
+  void undo(std::size_t kept) {
+    for (; moves_.size() > kept; moves_.pop_back()) parts_[index(moves_.back().first)] = moves_.back().second;
+  }
+
+  const Graph& graph_;
+  Parts& parts_;
+  std::int64_t left_;
+  std::array<int, 2> pair_{};
+  int round_ = 0;
+  int serial_ = 0;
+  std::vector<std::int64_t> gain_;
+  std::vector<int> entered_, moved_;  ///< in which round
+  std::array<std::priority_queue<Entry>, 2> queues_;
+  std::vector<std::pair<int, int>> moves_;  ///< and where each was
+};
+
+using Pair = std::array<int, 2>;
+
+/// Of each two parts between which there are edges the vertices that have these.
+std::vector<std::pair<Pair, std::vector<int>>> borders(const Graph& graph, const Parts& parts, int count) {
+  std::vector<std::pair<Pair, int>> all;
+  std::vector<int> seen(index(count), -1);  // the last vertex that has an edge there
+  for (int v = 0; v < graph.vertices(); ++v) {
+    const int here = parts[index(v)];
+    for (const Edge& e : graph.edges(v)) {
+      const int there = parts[index(e.to)];
+      if (here == there || std::exchange(seen[index(there)], v) == v) continue;
+      all.push_back({{std::min(here, there), std::max(here, there)}, v});
+    }
+  }
+  std::ranges::sort(all);
+  std::vector<std::pair<Pair, std::vector<int>>> found;
+  for (const auto& [pair, v] : all) {
+    if (found.empty() || found.back().first != pair) found.push_back({pair, {}});
+    found.back().second.push_back(v);
+  }
+  return found;
+}
+
+}  // namespace
+
+Parts cut_up(std::span<const int> order, std::span<const int> sizes) {
+  Parts parts(order.size());
+  std::size_t at = 0;
+  for (std::size_t p = 0; p < sizes.size(); ++p) {
+    for (int i = 0; i < sizes[p]; ++i) parts[index(order[at++])] = static_cast<int>(p);
+  }
+  return parts;
+}
+
+void even_out(const Graph& graph, Parts& parts, std::span<const int> sizes) {
+  std::vector<int> room(sizes.begin(), sizes.end());
+  for (const int p : parts) --room[index(p)];
+  std::vector<std::int64_t> bytes(sizes.size());
+  for (std::size_t full = 0; full < room.size(); ++full) {
+    while (room[full] < 0) {
+      std::int64_t most = kNever;
+      int chosen = -1;
+      std::size_t to = 0;
+      for (int v = 0; v < graph.vertices(); ++v) {
+        if (index(parts[index(v)]) != full) continue;
+        std::ranges::fill(bytes, 0);
+        for (const Edge& e : graph.edges(v)) bytes[index(parts[index(e.to)])] += e.bytes;
+        for (std::size_t p = 0; p < room.size(); ++p) {
+          if (room[p] <= 0 || bytes[p] - bytes[full] <= most) continue;
+          most = bytes[p] - bytes[full];
+          chosen = v;
+          to = p;
+        }
+      }
+      parts[index(chosen)] = static_cast<int>(to);
+      ++room[full];
+      --room[to];
+    }
+  }
+}
+
+void improve(const Graph& graph, Parts& parts, int count, std::int64_t edges) {
+  Exchange exchange(graph, parts, edges);
+  // When a part was last changed, and when a pair was last tried, counted in tries.
+  std::vector<int> changed(index(count), 0);
+  std::map<Pair, int> tried;
+  int tries = 0;
+  for (bool better = true; better && !exchange.is_tired();) {
+    better = false;
+    for (const auto& [pair, border] : borders(graph, parts, count)) {
+      const auto last = tried.find(pair);
+      if (last != tried.end() && last->second > changed[index(pair[0])] && last->second > changed[index(pair[1])]) continue;
+      if (exchange.is_tired()) return;
+      ++tries;
+      if (exchange.run(pair, border)) {
+        better = true;
+        changed[index(pair[0])] = changed[index(pair[1])] = tries;
+      }
+      tried[pair] = ++tries;
+    }
+  }
+}
+
+Parts grow(const Graph& graph, std::span<const int> sizes) {
+  const int n = graph.vertices();
+  Parts parts(index(n), -1);
+  std::vector<std::int64_t> inside(index(n), 0);   // bytes to the part that grows
+  std::vector<std::int64_t> outside(index(n), 0);  // bytes to vertices that have no part
+  for (int v = 0; v < n; ++v) {
+    for (const Edge& e : graph.edges(v)) outside[index(v)] += e.bytes;
+  }
+  for (std::size_t p = 0; p < sizes.size(); ++p) {
+    std::ranges::fill(inside, 0);
+    for (int i = 0; i < sizes[p]; ++i) {
+      int best = -1;
+      std::pair<std::int64_t, std::int64_t> most{kNever, kNever};
+      for (int v = 0; v < n; ++v) {
+        if (parts[index(v)] >= 0) continue;
+        // Most bytes to the part, then the fewest to what is left.
+        const std::pair<std::int64_t, std::int64_t> its{2 * inside[index(v)] - outside[index(v)], inside[index(v)]};
+        if (its > most) {
+          most = its;
+          best = v;
+        }
+      }
+      parts[index(best)] = static_cast<int>(p);
+      for (const Edge& e : graph.edges(best)) {
+        inside[index(e.to)] += e.bytes;
+        outside[index(e.to)] -= e.bytes;
+      }
+    }
+  }
+  return parts;
+}
+
+namespace {
+
+class Search {
+ public:
+  Search(const Graph& graph, std::span<const int> sizes)
+      : graph_(graph), left_(sizes.begin(), sizes.end()), now_(index(graph.vertices()), -1) {}
+  Parts run() {
+    place(0, 0);
+    return std::move(best_);
+  }
+
+ private:
+  void place(int v, std::int64_t cut) {
+    if (cut >= least_) return;
+    if (v == graph_.vertices()) {
+      least_ = cut;
+      best_ = now_;
+      return;
+    }
+    for (std::size_t p = 0; p < left_.size(); ++p) {
+      if (left_[p] == 0) continue;
+      std::int64_t more = 0;
+      for (const Edge& e : graph_.edges(v)) {
+        if (e.to < v && now_[index(e.to)] != static_cast<int>(p)) more += e.bytes;
+      }
+      --left_[p];
+      now_[index(v)] = static_cast<int>(p);
+      place(v + 1, cut + more);
+      now_[index(v)] = -1;
+      ++left_[p];
+    }
+  }
+
+  const Graph& graph_;
+  std::vector<int> left_;
+  Parts now_, best_;
+  std::int64_t least_ = std::numeric_limits<std::int64_t>::max();
+};
+
+}  // namespace
+
+Parts try_all(const Graph& graph, std::span<const int> sizes) {
+  constexpr double kWays = 50'000;
+  double ways = 1;
+  int left = graph.vertices();
+  for (const int size : sizes) {
+    for (int i = 0; i < size; ++i) ways *= static_cast<double>(left--) / (i + 1);
+  }
+  return ways <= kWays ? Search(graph, sizes).run() : Parts{};
+}
+
+}  // namespace plait::topology
