@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "topology/graph.hpp"
+#include "topology/place.hpp"
 
 namespace plait::topology::test {
 
@@ -33,6 +34,22 @@ inline std::vector<int> count_up(int n) {
   std::vector<int> all(static_cast<std::size_t>(n));
   std::iota(all.begin(), all.end(), 0);
   return all;
+}
+
+/// Ranks in sequence, so many a node; each node is one socket and one cache.
+inline std::vector<Where> in_sequence(const std::vector<int>& nodes) {
+  std::vector<Where> ranks;
+  for (int node = 0; node < static_cast<int>(nodes.size()); ++node) {
+    for (int i = 0; i < nodes[static_cast<std::size_t>(node)]; ++i) ranks.push_back({node, node, node});
+  }
+  return ranks;
+}
+
+inline std::vector<Where> round_robin(int ranks, int nodes) {
+  std::vector<Where> where;
+  where.reserve(static_cast<std::size_t>(ranks));
+  for (int r = 0; r < ranks; ++r) where.push_back({r % nodes, r % nodes, r % nodes});
+  return where;
 }
 
 inline bool is_permutation(const std::vector<int>& all) {
