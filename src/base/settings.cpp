@@ -43,6 +43,9 @@ constexpr std::array kTable{
          "all processes of a job"),
     word(Id::gpu_signals, Reader::library, "PLAIT_GPU_SIGNALS", "memory functions", "memory where the driver can, else functions",
          "how a GPU's stream and plait tell each other where they are: by words in memory, or by host functions"),
+    word(
+        Id::reorder, Reader::library, "PLAIT_REORDER", "yes no", "yes",
+        "whether MPI_Cart_create and its like put ranks in another order where the program lets them; the same for all processes of a job"),
     flag(Id::report, Reader::library, "PLAIT_REPORT",
          "at its end each process says on stderr how many lanes it made, what memory they took, whether threads outnumber cores, and what "
          "was "

@@ -10,6 +10,7 @@
 #include "mpi/naming.hpp"
 #include "mpi/native.hpp"
 #include "mpi/threads.hpp"
+#include "topology/reorder.hpp"
 
 namespace plait::mpi {
 namespace {
@@ -88,36 +89,36 @@ using plait::threadcomm::Topology;
 
 // ---- making
 
-/// MADE: what makes the rank's side of it, or a pointer to that, in `made`.
-#define PLAIT_MAKES_TOPOLOGY(NAME, PARAMETERS, ARGUMENTS, MADE)                    \
-  extern "C" int NAME PARAMETERS {                                                 \
-    Communicator* const c = threads(comm);                                         \
-    if (!c) return naming_child(comm, newcomm, [&] { return P##NAME ARGUMENTS; }); \
-    const Call call{#NAME, PLAIT_CALLER};                                          \
-    return on(comm, [&] {                                                          \
-      require(newcomm, MPI_ERR_ARG);                                               \
-      plait::threadcomm::Rank& rank = rank_of(*c);                                 \
-      *newcomm = handle_of(MADE);                                                  \
-    });                                                                            \
+/// PLAIN: makes it of an ordinary communicator. MADE: what makes the rank's side of it, or a pointer to that, in `made`.
+#define PLAIT_MAKES_TOPOLOGY(NAME, PARAMETERS, ARGUMENTS, PLAIN, MADE)           \
+  extern "C" int NAME PARAMETERS {                                               \
+    Communicator* const c = threads(comm);                                       \
+    if (!c) return naming_child(comm, newcomm, [&] { return PLAIN ARGUMENTS; }); \
+    const Call call{#NAME, PLAIT_CALLER};                                        \
+    return on(comm, [&] {                                                        \
+      require(newcomm, MPI_ERR_ARG);                                             \
+      plait::threadcomm::Rank& rank = rank_of(*c);                               \
+      *newcomm = handle_of(MADE);                                                \
+    });                                                                          \
   }
 
 PLAIT_MAKES_TOPOLOGY(MPI_Cart_create, (MPI_Comm comm, int n, const int dims[], const int periods[], int reorder, MPI_Comm* newcomm),
-                     (comm, n, dims, periods, reorder, newcomm),
+                     (comm, n, dims, periods, reorder, newcomm), plait::topology::create_cartesian,
                      plait::threadcomm::create_cartesian(rank, ints(dims, n), ints(periods, n), call))
-PLAIT_MAKES_TOPOLOGY(MPI_Cart_sub, (MPI_Comm comm, const int remain[], MPI_Comm* newcomm), (comm, remain, newcomm),
+PLAIT_MAKES_TOPOLOGY(MPI_Cart_sub, (MPI_Comm comm, const int remain[], MPI_Comm* newcomm), (comm, remain, newcomm), PMPI_Cart_sub,
                      plait::threadcomm::sub_cartesian(rank, ints(remain, static_cast<int>(plait::mpi::cartesian(*c).dims.size())), call))
 PLAIT_MAKES_TOPOLOGY(MPI_Graph_create, (MPI_Comm comm, int n, const int index[], const int edges[], int reorder, MPI_Comm* newcomm),
-                     (comm, n, index, edges, reorder, newcomm),
+                     (comm, n, index, edges, reorder, newcomm), plait::topology::create_graph,
                      plait::threadcomm::create_graph(rank, ints(index, n), ints(edges, n > 0 ? index[n - 1] : 0), call))
 PLAIT_MAKES_TOPOLOGY(MPI_Dist_graph_create,
                      (MPI_Comm comm, int n, const int sources[], const int degrees[], const int targets[], const int weights[],
                       MPI_Info info, int reorder, MPI_Comm* newcomm),
-                     (comm, n, sources, degrees, targets, weights, info, reorder, newcomm),
+                     (comm, n, sources, degrees, targets, weights, info, reorder, newcomm), plait::topology::create_distributed,
                      &plait::threadcomm::create_distributed(rank, plait::mpi::edges(n, sources, degrees, targets, weights), call))
 PLAIT_MAKES_TOPOLOGY(MPI_Dist_graph_create_adjacent,
                      (MPI_Comm comm, int in, const int sources[], const int inweights[], int out, const int targets[],
                       const int outweights[], MPI_Info info, int reorder, MPI_Comm* newcomm),
-                     (comm, in, sources, inweights, out, targets, outweights, info, reorder, newcomm),
+                     (comm, in, sources, inweights, out, targets, outweights, info, reorder, newcomm), plait::topology::create_adjacent,
                      &plait::threadcomm::create_adjacent(rank, plait::mpi::adjacent(in, sources, inweights, out, targets, outweights),
                                                          call))
 

@@ -23,13 +23,14 @@ MAY_USE = {
     "queue": BELOW_FEATURES | {"collective"},
     "stream": BELOW_FEATURES | {"queue"},
     "threadcomm": BELOW_FEATURES | {"collective"},
-    "topology": {"base"},
+    "topology": {"base", "p2p"},
     "ordinary": BELOW_FEATURES | {"collective"},
     "partitioned": BELOW_FEATURES,
     "gaspi": BELOW_FEATURES,
     "shan": BELOW_FEATURES,
     "cluster": {"base"},
-    "mpi": BELOW_FEATURES | {"collective", "grequest", "queue", "stream", "threadcomm", "ordinary", "partitioned", "gaspi", "shan"},
+    "mpi": BELOW_FEATURES
+    | {"collective", "grequest", "queue", "stream", "threadcomm", "ordinary", "partitioned", "gaspi", "shan", "topology"},
 }
 # Compiled and tested without any MPI: files of these rooms that may include mpi.h.
 WITHOUT_MPI = {
@@ -37,7 +38,7 @@ WITHOUT_MPI = {
     "progress": set(),
     "lane": set(),
     "transport": {"packets.cpp", "packets.hpp"},
-    "topology": set(),
+    "topology": {"reorder.cpp", "reorder.hpp"},
 }
 
 INCLUDE = re.compile(r'^#include [<"]([^>"]+)[>"]', re.MULTILINE)
