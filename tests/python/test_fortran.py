@@ -32,7 +32,7 @@ def test_fortran_is_carried_like_c(processes, carried, way):
 
 
 def test_fortran_between_nodes():
-    """4 x 1 on 2 nodes"""
+    """4 x 1 on 2 nodes: ranks in a line are put in another order there, too."""
     if reason := launch.why_no_nodes(MPI):
         pytest.skip(reason)
     done = run(built(WAYS[0]), processes=4, hosts=2, env=[f"LD_PRELOAD={MPI.library}", "PLAIT_COMMUNICATORS=all"])

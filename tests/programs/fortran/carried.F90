@@ -58,6 +58,7 @@ program carried
   next = mod(rank + 1, size)
   last = mod(rank + size - 1, size)
   call point_to_point()
+  call reordering()
   call nonblocking()
   call persistent()
   call found_first()
@@ -68,6 +69,40 @@ program carried
   call MPI_Finalize(ierr)
 
 contains
+
+  ! Ranks dealt to the nodes one by one, then put in a line: one link leaves each node but the last.
+  subroutine reordering()
+    COMM(dealt)
+    COMM(line)
+    STATUS(st)
+    character(len=MPI_MAX_PROCESSOR_NAME) :: here, there
+    character(len=MPI_MAX_PROCESSOR_NAME), allocatable :: all(:)
+    integer :: i, length, before, nodes, left, right, slow, dims(1)
+    logical :: periods(1)
+    allocate (all(size))
+    here = ' '
+    call MPI_Get_processor_name(here, length, ierr)
+    here = here(1:length)
+    call MPI_Allgather(here, MPI_MAX_PROCESSOR_NAME, MPI_CHARACTER, all, MPI_MAX_PROCESSOR_NAME, MPI_CHARACTER, MPI_COMM_WORLD, ierr)
+    nodes = 0
+    before = 0
+    do i = 1, size
+      if (.not. any(all(1:i - 1) == all(i))) nodes = nodes + 1
+      if (i <= rank .and. all(i) == here) before = before + 1
+    end do
+    call MPI_Comm_split(MPI_COMM_WORLD, 0, before, dealt, ierr)
+    dims(1) = size
+    periods(1) = .false.
+    call MPI_Cart_create(dealt, 1, dims, periods, .true., line, ierr)
+    call MPI_Cart_shift(line, 0, 1, left, right, ierr)
+    there = here
+    call MPI_Sendrecv(here, MPI_MAX_PROCESSOR_NAME, MPI_CHARACTER, left, 1, there, MPI_MAX_PROCESSOR_NAME, MPI_CHARACTER, right, 1, line, st, ierr)
+    i = merge(1, 0, here /= there)
+    call MPI_Allreduce(i, slow, 1, MPI_INTEGER, MPI_SUM, line, ierr)
+    call check(slow == nodes - 1, __LINE__)
+    call MPI_Comm_free(line, ierr)
+    call MPI_Comm_free(dealt, ierr)
+  end subroutine
 
   subroutine point_to_point()
     STATUS(status)

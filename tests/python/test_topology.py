@@ -1,0 +1,41 @@
+"""MPI_Cart_create and its like put ranks where few messages leave a node, where the program lets them."""
+
+import pytest
+from plait import launch
+from programs import MPI, random_seed, run
+
+RIGHT = "all have their neighbours"
+FEWER = ", and fewer on other nodes"
+
+
+def nodes(hosts):
+    if hosts > 1 and (reason := launch.why_no_nodes(MPI)):
+        pytest.skip(reason)
+    return hosts
+
+
+@pytest.mark.thorough_where(shape=((1, 1), (5, 3), (11, 3)), carried="all")
+@pytest.mark.parametrize("carried", ["streams", "all"])
+@pytest.mark.parametrize("shape", [(1, 1), (4, 1), (7, 2), (5, 3), (11, 3)], ids=lambda s: f"{s[0]} on {s[1]}")
+def test_grids_and_graphs_at_random(shape, carried):
+    """Topologies are as asked for, neighbours are reached, and no communicator has more messages between nodes than before."""
+    processes, hosts = shape
+    seed = random_seed()
+    done = run("reorder", seed, processes=processes, hosts=nodes(hosts), env=[f"PLAIT_COMMUNICATORS={carried}"], timeout=120)
+    assert done.stdout in (RIGHT + "\n", RIGHT + FEWER + "\n") if hosts == 1 else done.stdout == RIGHT + FEWER + "\n", seed
+
+
+def test_the_grid_of_the_lecture():
+    """Two nodes of 8: 14 links between them as ranks are dealt, 2 at best."""
+    done = run("reorder", "seed", processes=16, hosts=nodes(2))
+    assert done.stdout == "links between nodes: 14 as ranks were, 2 reordered\n"
+
+
+def test_on_demand_ranks_stay_where_they_are():
+    done = run("reorder", "seed", processes=16, hosts=nodes(2), env=["PLAIT_REORDER=no"])
+    assert done.stdout == "links between nodes: 14 as ranks were, 14 reordered\n"
+
+
+@pytest.mark.parametrize("processes", [2, 5])
+def test_mistakes(processes):
+    assert run("reorder", "mistakes", processes=processes).stdout == "all mistakes are told\n"
