@@ -48,6 +48,7 @@ class Graph {
     const auto v = static_cast<std::size_t>(vertex);
     return {edges_.data() + first_[v], edges_.data() + first_[v + 1]};
   }
+  [[nodiscard]] bool has_edges() const noexcept { return !edges_.empty(); }
   /// The vertices named alone, numbered as they come.
   [[nodiscard]] Graph part(std::span<const int> vertices) const;
   /// Bytes between vertices of different parts.

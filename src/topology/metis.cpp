@@ -10,6 +10,8 @@
 #include <mutex>
 #include <numeric>
 
+#include "base/no_signals.hpp"
+
 namespace plait::topology {
 namespace {
 
@@ -105,6 +107,7 @@ Parts by_metis(const Graph& graph, std::span<const int> sizes) {
 
   static std::mutex one;
   const std::lock_guard guard(one);
+  const NoSignals later;  // to this thread: when the handlers are the program's again
   const AsItWas restored;
   const int answer = metis.part_graph(&vertices, &constraints, first.data(), edges.data(), nullptr, nullptr, weights.data(), &count,
                                       shares.data(), nullptr, options.data(), &cut, parts.data());

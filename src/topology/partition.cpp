@@ -279,14 +279,15 @@ class Search {
 
 }  // namespace
 
-Parts try_all(const Graph& graph, std::span<const int> sizes) {
-  constexpr double kWays = 50'000;
+Parts try_all(const Graph& graph, std::span<const int> sizes, std::int64_t most) {
+  constexpr int kMostVertices = 64;  // the search goes as deep
   double ways = 1;
   int left = graph.vertices();
+  if (left > kMostVertices) return {};
   for (const int size : sizes) {
     for (int i = 0; i < size; ++i) ways *= static_cast<double>(left--) / (i + 1);
   }
-  return ways <= kWays ? Search(graph, sizes).run() : Parts{};
+  return ways <= static_cast<double>(most) ? Search(graph, sizes).run() : Parts{};
 }
 
 }  // namespace plait::topology

@@ -24,7 +24,7 @@ void improve(const Graph& graph, Parts& parts, int count, std::int64_t edges);
 /// Grows parts from a corner of the graph, one after the other. The time goes with the square of the vertices.
 [[nodiscard]] Parts grow(const Graph& graph, std::span<const int> sizes);
 
-/// The best there is, where there are few ways; else nothing.
-[[nodiscard]] Parts try_all(const Graph& graph, std::span<const int> sizes);
+/// The best there is, where there are not more than `most` ways; else nothing.
+[[nodiscard]] Parts try_all(const Graph& graph, std::span<const int> sizes, std::int64_t most);
 
 }  // namespace plait::topology

@@ -89,7 +89,10 @@ class Placing {
     const Graph part = vertices.size() == rank_of_.size() ? graph_ : graph_.part(vertices);
     const std::vector<int> sizes = sizes_of(groups);
     const auto count = static_cast<int>(sizes.size());
-    if (Parts best = try_all(part, sizes); !best.empty()) return {std::move(best), 0, "all ways"};
+    const std::int64_t share = graph_.vertices() / static_cast<std::int64_t>(vertices.size());
+    // Of single ranks each is as good as another.
+    if (!part.has_edges() || std::ranges::max(sizes) == 1) return {cut_up(count_up(vertices.size()), sizes), 0, kAsItIs};
+    if (Parts best = try_all(part, sizes, kWays / share); !best.empty()) return {std::move(best), 0, "all ways"};
 
     std::vector<Candidate> all;
     const auto consider = [&](std::string_view method, Parts parts) {
@@ -118,21 +121,25 @@ class Placing {
       even_out(part, parts, sizes);
       consider("METIS", std::move(parts));
     }
-    if (all.back().method != "METIS" || vertices.size() <= kSmall) consider("grown", grow(part, sizes));
+    if (vertices.size() <= (all.back().method == "METIS" ? kSmall : kLarge)) consider("grown", grow(part, sizes));
 
     // The best two are improved: which of them ends best cannot be told before.
     std::ranges::stable_sort(all, {}, &Candidate::cut);
     all.resize(std::min(all.size(), kImproved));
     for (Candidate& c : all) {
-      improve(part, c.parts, count, kEdges * static_cast<std::int64_t>(vertices.size()) / graph_.vertices());
+      improve(part, c.parts, count, kEdges / share);
       c.cut = part.cut(c.parts);
     }
     return std::move(*std::ranges::min_element(all, {}, &Candidate::cut));
   }
 
   static constexpr std::size_t kImproved = 2;
+  // In all nodes together, and in all sockets, no more is looked at than for the choice of nodes.
+  static constexpr std::int64_t kWays = 50'000;
   static constexpr std::int64_t kEdges = 600'000;  ///< looked at to improve one
-  static constexpr std::size_t kSmall = 512;         ///< vertices that grow in no time
+  // Growing takes the square of the vertices: no time for the first number, 20 ms for the second.
+  static constexpr std::size_t kSmall = 512;
+  static constexpr std::size_t kLarge = 4096;
 
   const Graph& graph_;
   std::span<const Where> where_;

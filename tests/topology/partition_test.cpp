@@ -80,7 +80,7 @@ TEST(Partition, AllWaysAreTriedWhereTheyAreFew) {
     const int n = 2 + random.below(8);
     const Graph graph = random_graph(random, n, 3 * n);
     const std::vector<int> sizes = random_sizes(random, n);
-    Parts best = try_all(graph, sizes);
+    Parts best = try_all(graph, sizes, 50'000);
     if (best.empty()) continue;  // nine parts of one vertex, say
     ASSERT_TRUE(has_sizes(best, sizes));
     Parts other = cut_up(count_up(n), sizes);
@@ -89,7 +89,7 @@ TEST(Partition, AllWaysAreTriedWhereTheyAreFew) {
     } while (std::ranges::next_permutation(other).found);
   }
   const Grid grid = grid_of({8, 8});
-  EXPECT_TRUE(try_all(Graph(grid, nearest(grid)), std::vector{32, 32}).empty());
+  EXPECT_TRUE(try_all(Graph(grid, nearest(grid)), std::vector{32, 32}, 50'000).empty());
 }
 
 }  // namespace

@@ -134,6 +134,19 @@ TEST(Place, WhatIsRightStays) {
   EXPECT_EQ(placed(grid_of({}), {}, in_sequence({1})).rank_of, count_up(1));
 }
 
+/// It ends soon, too, where nodes are many and small. 20,000 ranks.
+TEST(Place, ManySmallNodes) {
+  const Grid grid = grid_of({100, 200}, true);
+  for (const int node_ranks : {1, 2, 8}) {
+    std::vector<Where> ranks;
+    ranks.reserve(20'000);
+    for (int r = 0; r < 20'000; ++r) ranks.push_back({r / node_ranks, r / node_ranks, r});
+    static_cast<void>(placed(grid, nearest(grid), ranks));
+  }
+  const std::vector<Graph::Arrow> none;
+  EXPECT_EQ(place(Graph(20'000, none), {}, in_sequence(std::vector<int>(100, 200))).method, "as it is");
+}
+
 TEST(Place, RandomGridsAndGraphs) {
   Random random(5);
   for (int round = 0; round < 200; ++round) {
