@@ -46,10 +46,11 @@ constexpr std::array kTable{
     word(
         Id::reorder, Reader::library, "PLAIT_REORDER", "yes no", "yes",
         "whether MPI_Cart_create and its like put ranks in another order where the program lets them; the same for all processes of a job"),
-    flag(Id::report, Reader::library, "PLAIT_REPORT",
-         "at its end each process says on stderr how many lanes it made, what memory they took, whether threads outnumber cores, and what "
-         "was "
-         "sent on each communicator, by its name; of what plait is to carry and cannot, that it goes to the MPI"),
+    flag(
+        Id::report, Reader::library, "PLAIT_REPORT",
+        "at its end each process says on stderr how many lanes it made, what memory they took, whether threads outnumber cores, and "
+        "what was sent on each communicator, by its name; of what plait is to carry and cannot, that it goes to the MPI; of each Cartesian "
+        "or graph communicator, when it is made, what leaves nodes as ranks are and reordered; the same for all processes of a job"),
     word(Id::thread_level, Reader::library, "PLAIT_THREAD_LEVEL", "serialized", "what the program asks for; multiple between nodes",
          "the thread level that libplait asks the MPI for; serialized is to try how plait runs on an MPI that grants no more"),
     duration(Id::watchdog, Reader::library, "PLAIT_WATCHDOG", "0",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -14,21 +15,15 @@
 #include "base/error.hpp"
 #include "base/settings.hpp"
 #include "p2p/world.hpp"
-#include "topology/place.hpp"
-#include "topology/spot.hpp"
+#include "topology/choice.hpp"
 
 namespace plait::topology {
 namespace {
 
 using Arrow = Graph::Arrow;
 
-/// Edges that rank 0 takes: four numbers for each can still be counted by an int.
-constexpr std::int64_t kMostEdges = std::int64_t{1} << 26;
-
-struct Wanted {
-  Graph graph;
-  std::optional<Shape> shape;
-};
+/// Edges that rank 0 takes: they are some 700 MB of memory there until the choice is made.
+constexpr std::int64_t kMostEdges = std::int64_t{1} << 23;
 
 /// What becomes of a process.
 struct Place {
@@ -49,40 +44,30 @@ int rank_of(MPI_Comm comm) {
   return rank;
 }
 
-/// Is there anything to do, and are these processes of one side?
-bool may_change(MPI_Comm comm, int reorder, const MPI_Comm* made) {
-  if (!reorder || !made || comm == MPI_COMM_NULL || settings::text(settings::Id::reorder) == "no") return false;
+/// Is there anything to do or to tell, and are these processes of one side?
+bool is_asked(MPI_Comm comm, int reorder, const MPI_Comm* made) {
+  if (!(may_reorder(reorder) || settings::flag(settings::Id::report)) || !made || comm == MPI_COMM_NULL) return false;
   int inter = 0;
   check(PMPI_Comm_test_inter(comm, &inter));
   return !inter && size_of(comm) > 1;
 }
 
-/// Collective. `describe`: called by rank 0 alone, with the number of ranks.
-Place decide(MPI_Comm comm, const std::function<Wanted(int)>& describe) {
-  const auto size = static_cast<std::size_t>(size_of(comm));
+/// Collective. `describe`: called by rank 0 alone.
+Place decide(MPI_Comm comm, const char* call, int reorder, const std::function<Wanted()>& describe) {
   const bool decides = rank_of(comm) == 0;
   const Spot mine = spot_on(p2p::node_hash());
-  std::vector<Spot> spots(decides ? size : 0);
+  std::vector<Spot> spots(decides ? static_cast<std::size_t>(size_of(comm)) : 0);
   check(PMPI_Gather(&mine, sizeof mine, MPI_BYTE, spots.data(), sizeof mine, MPI_BYTE, 0, comm));
   std::vector<Place> places(spots.size());
-  try {
-    if (decides) {
-      const Wanted wanted = describe(static_cast<int>(size));
-      const Answer answer = place(wanted.graph, wanted.shape, where(spots));
-      for (std::size_t v = 0; v < size; ++v) {
-        const auto rank = static_cast<std::size_t>(answer.rank_of[v]);
-        places[rank].vertex = static_cast<int>(v);
-        if (rank != v) places[0].changed = 1;
-      }
-      for (Place& p : places) {
-        p.changed = places[0].changed;
-        p.described_by = places[static_cast<std::size_t>(p.vertex)].vertex;
-      }
+  if (decides) {
+    const std::vector<int> vertices = choose(call, may_reorder(reorder), spots, describe);
+    for (int rank = 0; const int vertex : vertices) {
+      if (vertex != rank) places[0].changed = 1;
+      places[static_cast<std::size_t>(rank++)].vertex = vertex;
     }
-  } catch (const std::bad_alloc&) {
-    for (int r = 0; Place& p : places) {
-      p = {0, r, r};
-      ++r;
+    for (Place& p : places) {
+      p.changed = places[0].changed;
+      p.described_by = vertices[static_cast<std::size_t>(p.vertex)];
     }
   }
   Place its{};
@@ -103,16 +88,19 @@ class Ordered {
   MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
-/// `plain`: the MPI's call as the program has made it.
-template <class Plain, class Body>
-int answer(MPI_Comm comm, Plain plain, Body body) noexcept {
+/// A process without memory says so: the MPI's own call would not do, as the others are in another one by now.
+template <class Body>
+int answer(MPI_Comm comm, Body body) noexcept {
+  const auto told = [comm](int code) {
+    PMPI_Comm_call_errhandler(comm, code);
+    return code;
+  };
   try {
     return body();
   } catch (const MPIError& e) {
-    if (!e.reported) PMPI_Comm_call_errhandler(comm, e.code);
-    return e.code;
+    return e.reported ? e.code : told(e.code);
   } catch (const std::bad_alloc&) {
-    return plain();
+    return told(MPI_ERR_NO_MEM);
   }
 }
 
@@ -132,41 +120,56 @@ std::optional<Shape> shape_of(int size, int n, const int dims[], const int perio
   return Shape{std::move(grid), std::move(stencil)};
 }
 
-std::optional<std::vector<Arrow>> arrows_of(int size, int n, const int index[], const int edges[]) {
-  if (n < 1 || n > size || !index) return {};
-  std::vector<Arrow> arrows;
+/// Are these vertices and their neighbours?
+bool is_graph(int size, int n, const int index[], const int edges[]) {
+  if (n < 1 || n > size || !index) return false;
   int at = 0;
   for (int v = 0; v < n; ++v) {
-    if (index[v] < at || (index[v] > 0 && !edges)) return {};
+    if (index[v] < at || (index[v] > 0 && !edges)) return false;
     for (; at < index[v]; ++at) {
-      if (edges[at] < 0 || edges[at] >= n) return {};
-      arrows.push_back({v, edges[at], 1});
+      if (edges[at] < 0 || edges[at] >= n) return false;
     }
-  }
-  return arrows;
-}
-
-bool has_weights(const int weights[]) noexcept { return weights != MPI_UNWEIGHTED && weights != MPI_WEIGHTS_EMPTY; }
-
-/// Edges of this process's from one vertex on to `targets`; false where one is not as it should be.
-bool add(std::vector<int>& mine, int size, int source, int n, const int targets[], const int weights[]) {
-  if (n < 0 || source < 0 || source >= size || (n > 0 && (!targets || !weights))) return false;
-  for (int i = 0; i < n; ++i) {
-    if (targets[i] == MPI_PROC_NULL) continue;
-    const int weight = has_weights(weights) ? weights[i] : 1;
-    if (targets[i] < 0 || targets[i] >= size || weight < 0) return false;
-    mine.insert(mine.end(), {source, targets[i], weight});
   }
   return true;
 }
 
-std::vector<int> list(int n, const int values[]) { return n > 0 ? std::vector<int>(values, values + n) : std::vector<int>{}; }
+Graph graph_of(int size, int n, const int index[], const int edges[]) {
+  std::vector<Arrow> arrows;
+  for (int v = 0, at = 0; v < n; ++v) {
+    for (; at < index[v]; ++at) arrows.push_back({v, edges[at], 1});
+  }
+  return {size, arrows};
+}
 
 /// What a process brings to a graph of which each knows a part.
 struct Part {
   bool good = true;
-  std::vector<int> edges;  ///< from, to, weight
+  bool odd = false;                            ///< what MPI does not allow, but some MPIs take
+  bool with_weights = false, without = false;  ///< does it have edges of either kind?
+  bool names_weights = false;                  ///< or would it, if it had any?
+  std::vector<int> edges;                      ///< from, to, weight
+
+  /// From `source` to n targets.
+  void add(int size, int source, int n, const int targets[], const int weights[]) {
+    good = good && n >= 0 && source >= 0 && source < size && (n <= 0 || (targets && weights && weights != MPI_WEIGHTS_EMPTY));
+    const bool weighted = weights != MPI_UNWEIGHTED;
+    names_weights = names_weights || weighted;
+    if (!good || n == 0) return;
+    (weighted ? with_weights : without) = true;
+    for (int i = 0; i < n; ++i) {
+      const int weight = weighted ? weights[i] : 1;
+      if (targets[i] == MPI_PROC_NULL) {
+        odd = true;
+      } else if (targets[i] < 0 || targets[i] >= size || weight < 0) {
+        good = false;
+      } else {
+        edges.insert(edges.end(), {source, targets[i], weight});
+      }
+    }
+  }
 };
+
+std::vector<int> list(int n, const int values[]) { return n > 0 ? std::vector<int>(values, values + n) : std::vector<int>{}; }
 
 /// Collective: everybody's edges, on rank 0.
 std::vector<Arrow> gather(MPI_Comm comm, const std::vector<int>& mine) {
@@ -188,36 +191,42 @@ std::vector<Arrow> gather(MPI_Comm comm, const std::vector<int>& mine) {
   return arrows;
 }
 
-/// `make(of, its, edges)`: makes it of these processes; rank 0 has all edges.
+/// `make(of, its, edges, weighted)`: makes it of these processes; rank 0 has all edges.
 template <class AsItIs, class Make>
-int distribute(MPI_Comm comm, const Part& mine, AsItIs as_it_is, Make make) {
-  std::array<std::int64_t, 2> sum{mine.good ? 0 : 1, static_cast<std::int64_t>(mine.edges.size() / 3)};
-  check(PMPI_Allreduce(MPI_IN_PLACE, sum.data(), static_cast<int>(sum.size()), MPI_INT64_T, MPI_SUM, comm));
-  // All end where one has made a mistake. Open MPI has the same class; MPICH aborts, or takes it.
-  if (sum[0] > 0) throw MPIError{mine.good ? MPI_ERR_TOPOLOGY : MPI_ERR_ARG, false};
-  if (sum[1] > kMostEdges) return as_it_is();
+int distribute(MPI_Comm comm, const char* call, int reorder, const Part& mine, AsItIs as_it_is, Make make) {
+  enum : std::uint8_t { bad, odd, with_weights, without, names_weights, edges_in_all, kinds };
+  std::array<std::int64_t, kinds> sum{};
+  sum[bad] = !mine.good;
+  sum[odd] = mine.odd;
+  sum[with_weights] = mine.with_weights;
+  sum[without] = mine.without;
+  sum[names_weights] = mine.names_weights;
+  sum[edges_in_all] = static_cast<std::int64_t>(mine.edges.size() / 3);
+  check(PMPI_Allreduce(MPI_IN_PLACE, sum.data(), kinds, MPI_INT64_T, MPI_SUM, comm));
+  // All end where one has made a mistake. Some MPIs take weights of some processes alone: their call knows what they make of it.
+  if (may_reorder(reorder) && sum[bad] > 0) throw MPIError{mine.good ? MPI_ERR_TOPOLOGY : MPI_ERR_ARG, false};
+  if (sum[bad] > 0 || sum[odd] > 0 || (sum[with_weights] > 0 && sum[without] > 0) || sum[edges_in_all] > kMostEdges) return as_it_is();
   const std::vector<Arrow> edges = gather(comm, mine.edges);
-  const Place its = decide(comm, [&](int size) { return Wanted{Graph(size, edges), {}}; });
-  if (!its.changed) return make(comm, its, edges);
+  const Place its = decide(comm, call, reorder, [&] { return Wanted{Graph(size_of(comm), edges), {}}; });
+  if (!may_reorder(reorder)) return as_it_is();
+  const bool weighted = sum[without] == 0 && sum[names_weights] > 0;
+  if (!its.changed) return make(comm, its, edges, weighted);
   const Ordered ordered(comm, its);
-  return make(ordered.get(), its, edges);
+  return make(ordered.get(), its, edges, weighted);
 }
 
 /// What a vertex has.
 struct Neighbours {
   std::vector<int> sources, in_weights, targets, out_weights;
 
-  /// The MPI's communicator of it. `given`: what the program has given for weights, which may be none.
-  [[nodiscard]] int make(MPI_Comm of, const int in_given[], const int out_given[], MPI_Info info, MPI_Comm* made) const {
-    return PMPI_Dist_graph_create_adjacent(of, static_cast<int>(sources.size()), sources.data(), as_given(in_weights, in_given),
-                                           static_cast<int>(targets.size()), targets.data(), as_given(out_weights, out_given), info, 0,
-                                           made);
-  }
-
- private:
-  [[nodiscard]] static const int* as_given(const std::vector<int>& weights, const int given[]) noexcept {
-    if (given == MPI_UNWEIGHTED) return given;
-    return weights.empty() ? MPI_WEIGHTS_EMPTY : weights.data();
+  /// The MPI's communicator of it.
+  [[nodiscard]] int make(MPI_Comm of, bool weighted, MPI_Info info, MPI_Comm* made) const {
+    const auto given = [weighted](const std::vector<int>& weights) -> const int* {
+      if (!weighted) return MPI_UNWEIGHTED;
+      return weights.empty() ? MPI_WEIGHTS_EMPTY : weights.data();
+    };
+    return PMPI_Dist_graph_create_adjacent(of, static_cast<int>(sources.size()), sources.data(), given(in_weights),
+                                           static_cast<int>(targets.size()), targets.data(), given(out_weights), info, 0, made);
   }
 };
 
@@ -271,19 +280,22 @@ Neighbours exchange(MPI_Comm ordered, const Place& its_place, int old_rank, cons
   return its;
 }
 
-std::vector<int> weights_in(int n, const int given[]) { return list(has_weights(given) ? n : 0, given); }
+std::vector<int> weights_in(bool weighted, int n, const int given[]) { return list(weighted ? n : 0, given); }
 
 }  // namespace
+
+bool may_reorder(int reorder) noexcept { return reorder && settings::text(settings::Id::reorder) != "no"; }
 
 int create_cartesian(MPI_Comm comm, int n, const int dims[], const int periods[], int reorder, MPI_Comm* made) noexcept {
   const auto plain = [&](MPI_Comm of, int again) { return PMPI_Cart_create(of, n, dims, periods, again, made); };
   const auto as_it_is = [&] { return plain(comm, reorder); };
-  return answer(comm, as_it_is, [&] {
-    if (!may_change(comm, reorder, made)) return as_it_is();
-    const std::optional<Shape> shape = shape_of(size_of(comm), n, dims, periods);
+  return answer(comm, [&] {
+    if (!is_asked(comm, reorder, made)) return as_it_is();
+    const int size = size_of(comm);
+    const std::optional<Shape> shape = shape_of(size, n, dims, periods);
     if (!shape) return as_it_is();
-    const Place its = decide(comm, [&](int size) { return Wanted{Graph(shape->grid, shape->stencil, size), shape}; });
-    if (!its.changed) return plain(comm, 0);
+    const Place its = decide(comm, "MPI_Cart_create", reorder, [&] { return Wanted{Graph(shape->grid, shape->stencil, size), shape}; });
+    if (!its.changed) return plain(comm, may_reorder(reorder) ? 0 : reorder);
     const Ordered ordered(comm, its);
     return plain(ordered.get(), 0);
   });
@@ -292,12 +304,12 @@ int create_cartesian(MPI_Comm comm, int n, const int dims[], const int periods[]
 int create_graph(MPI_Comm comm, int n, const int index[], const int edges[], int reorder, MPI_Comm* made) noexcept {
   const auto plain = [&](MPI_Comm of, int again) { return PMPI_Graph_create(of, n, index, edges, again, made); };
   const auto as_it_is = [&] { return plain(comm, reorder); };
-  return answer(comm, as_it_is, [&] {
-    if (!may_change(comm, reorder, made)) return as_it_is();
-    const std::optional<std::vector<Arrow>> arrows = arrows_of(size_of(comm), n, index, edges);
-    if (!arrows) return as_it_is();
-    const Place its = decide(comm, [&](int size) { return Wanted{Graph(size, *arrows), {}}; });
-    if (!its.changed) return plain(comm, 0);
+  return answer(comm, [&] {
+    if (!is_asked(comm, reorder, made)) return as_it_is();
+    const int size = size_of(comm);
+    if (!is_graph(size, n, index, edges)) return as_it_is();
+    const Place its = decide(comm, "MPI_Graph_create", reorder, [&] { return Wanted{graph_of(size, n, index, edges), {}}; });
+    if (!its.changed) return plain(comm, may_reorder(reorder) ? 0 : reorder);
     const Ordered ordered(comm, its);
     return plain(ordered.get(), 0);
   });
@@ -309,22 +321,24 @@ int create_distributed(MPI_Comm comm, int n, const int sources[], const int degr
     return PMPI_Dist_graph_create(of, n, sources, degrees, targets, weights, info, again, made);
   };
   const auto as_it_is = [&] { return plain(comm, reorder); };
-  return answer(comm, as_it_is, [&] {
-    if (!may_change(comm, reorder, made)) return as_it_is();
+  return answer(comm, [&] {
+    if (!is_asked(comm, reorder, made)) return as_it_is();
     const int size = size_of(comm);
     Part mine;
     mine.good = n >= 0 && (n == 0 || (sources && degrees));
-    std::int64_t total = 0;
+    mine.names_weights = weights != MPI_UNWEIGHTED;
+    const bool weighted = weights && weights != MPI_UNWEIGHTED && weights != MPI_WEIGHTS_EMPTY;
+    std::int64_t at = 0;
     for (int i = 0; mine.good && i < n; ++i) {
-      const int* const its = has_weights(weights) ? weights + total : weights;
-      mine.good = add(mine.edges, size, sources[i], degrees[i], targets ? targets + total : targets, its);
-      total += std::max(degrees[i], 0);
+      mine.add(size, sources[i], degrees[i], targets ? targets + at : targets, weighted ? weights + at : weights);
+      at += std::max(degrees[i], 0);
     }
     // The MPI's own call would do, as edges name vertices, which are the new ranks. But that of MPICH 5.0.2 hangs between nodes: it
     // receives from MPI_ANY_SOURCE, which over UCX may wait for ever.
-    return distribute(comm, mine, as_it_is, [&](MPI_Comm of, const Place& its, const std::vector<Arrow>& edges) {
-      return deal(comm, its.vertex, edges).make(of, weights, weights, info, made);
-    });
+    return distribute(comm, "MPI_Dist_graph_create", reorder, mine, as_it_is,
+                      [&](MPI_Comm of, const Place& its, const std::vector<Arrow>& all, bool with_weights) {
+                        return deal(comm, its.vertex, all).make(of, with_weights, info, made);
+                      });
   });
 }
 
@@ -334,20 +348,22 @@ int create_adjacent(MPI_Comm comm, int in, const int sources[], const int in_wei
     return PMPI_Dist_graph_create_adjacent(comm, in, sources, in_weights, out, targets, out_weights, info, again, made);
   };
   const auto as_it_is = [&] { return plain(reorder); };
-  return answer(comm, as_it_is, [&] {
-    if (!may_change(comm, reorder, made)) return as_it_is();
+  return answer(comm, [&] {
+    if (!is_asked(comm, reorder, made)) return as_it_is();
     const int size = size_of(comm);
     const int rank = rank_of(comm);
     // Each edge is said by both its ends; that it comes in is looked at, and not counted.
     Part mine;
-    mine.good = add(mine.edges, size, rank, in, sources, in_weights);
+    mine.add(size, rank, in, sources, in_weights);
     mine.edges.clear();
-    mine.good = mine.good && add(mine.edges, size, rank, out, targets, out_weights);
-    return distribute(comm, mine, as_it_is, [&](MPI_Comm of, const Place& its, const std::vector<Arrow>&) {
-      if (!its.changed) return plain(0);
-      const Neighbours said{list(in, sources), weights_in(in, in_weights), list(out, targets), weights_in(out, out_weights)};
-      return exchange(of, its, rank, said).make(of, in_weights, out_weights, info, made);
-    });
+    mine.add(size, rank, out, targets, out_weights);
+    return distribute(comm, "MPI_Dist_graph_create_adjacent", reorder, mine, as_it_is,
+                      [&](MPI_Comm of, const Place& its, const std::vector<Arrow>&, bool weighted) {
+                        if (!its.changed) return plain(0);
+                        const Neighbours said{list(in, sources), weights_in(weighted, in, in_weights), list(out, targets),
+                                              weights_in(weighted, out, out_weights)};
+                        return exchange(of, its, rank, said).make(of, weighted, info, made);
+                      });
   });
 }
 

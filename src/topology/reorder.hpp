@@ -10,6 +10,9 @@
 
 namespace plait::topology {
 
+/// Does the program let ranks take other places, and the user?
+[[nodiscard]] bool may_reorder(int reorder) noexcept;
+
 /// Each as the MPI's function: the MPI's error code, or that of the communicator's error handler. Collective over `comm`.
 [[nodiscard]] int create_cartesian(MPI_Comm comm, int n, const int dims[], const int periods[], int reorder, MPI_Comm* made) noexcept;
 [[nodiscard]] int create_graph(MPI_Comm comm, int n, const int index[], const int edges[], int reorder, MPI_Comm* made) noexcept;

@@ -1,10 +1,11 @@
 // MPI_Cart_create and its like with reorder = 1, on communicators whose ranks lie anyhow: what they make has the topology that was asked
 // for, and no more messages leave a node than before.
 //
-//   reorder [SEED]      random grids and graphs
+//   reorder [SEED [T]]  random grids and graphs, of processes or of T threads of each
 //   reorder seed        the lecture's grid of 2 x 8: prints how many links leave a node
 //   reorder mistakes    what is wrong gets an error, and no process waits
 #include <mpi.h>
+#include <plait/mpix.h>
 
 #include <algorithm>
 #include <array>
@@ -15,27 +16,17 @@
 #include <numeric>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "check.h"
+#include "comm.hpp"
 
 namespace {
 
 using Random = std::mt19937;
 
 int below(Random& random, int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); }
-
-int rank_in(MPI_Comm comm) {
-  int rank = -1;
-  MPI_Comm_rank(comm, &rank);
-  return rank;
-}
-
-int size_of(MPI_Comm comm) {
-  int size = -1;
-  MPI_Comm_size(comm, &size);
-  return size;
-}
 
 /// The node of each rank.
 std::vector<std::string> nodes_of(MPI_Comm comm) {
@@ -61,8 +52,8 @@ long slow(const std::vector<Edge>& edges, const std::vector<std::string>& nodes)
   return sum;
 }
 
-long slow_before = 0;
-long slow_after = 0;
+thread_local long slow_before = 0;
+thread_local long slow_after = 0;
 
 /// Every process of `from` is in `made` but those behind its size, whose places nobody wants; and no more is slow.
 void check_order(MPI_Comm from, MPI_Comm made, int wanted, const std::vector<Edge>& edges) {
@@ -122,7 +113,7 @@ void grid(MPI_Comm comm, const std::vector<int>& dims, const std::vector<int>& p
     CHECK(!its_periods[d] == !periods[d]);
     cell = cell * dims[d] + coords[d];
   }
-  CHECK(cell == rank_in(made));
+  CHECK(cell == rank_of(made));
   // Messages come from the neighbours.
   for (int d = 0; d < n; ++d) {
     int left = 0;
@@ -158,9 +149,9 @@ void graph(MPI_Comm comm, Random& random) {
   CHECK(MPI_Graph_create(comm, n, index.data(), to.data(), 1, &made) == MPI_SUCCESS);
   check_order(comm, made, n, edges);
   if (made == MPI_COMM_NULL) return;
-  const std::vector<int>& mine = neighbours[static_cast<std::size_t>(rank_in(made))];
+  const std::vector<int>& mine = neighbours[static_cast<std::size_t>(rank_of(made))];
   std::vector<int> its(mine.size());
-  MPI_Graph_neighbors(made, rank_in(made), static_cast<int>(its.size()), its.data());
+  MPI_Graph_neighbors(made, rank_of(made), static_cast<int>(its.size()), its.data());
   CHECK(its == mine);
   MPI_Comm_free(&made);
 }
@@ -181,7 +172,7 @@ void check_lists(MPI_Comm made, const Lists& want, bool weighted, bool in_this_o
   MPI_Dist_graph_neighbors(made, in, its.sources.data(), weighted ? its.in_weights.data() : MPI_UNWEIGHTED, out, its.targets.data(),
                            weighted ? its.out_weights.data() : MPI_UNWEIGHTED);
   // What a neighbour says of itself is its rank: messages go where the lists say.
-  const int rank = rank_in(made);
+  const int rank = rank_of(made);
   std::vector<int> got(its.sources.size(), -1);
   got.reserve(1);  // no null pointer
   CHECK(MPI_Neighbor_allgather(&rank, 1, MPI_INT, got.data(), 1, MPI_INT, made) == MPI_SUCCESS);
@@ -198,7 +189,7 @@ void check_lists(MPI_Comm made, const Lists& want, bool weighted, bool in_this_o
 
 void distributed(MPI_Comm comm, Random& random) {
   const int n = size_of(comm);
-  const int rank = rank_in(comm);
+  const int rank = rank_of(comm);
   const bool weighted = below(random, 3) != 0;
   std::vector<Edge> edges;
   for (int i = below(random, 4 * n); i > 0; --i) {
@@ -219,7 +210,7 @@ void distributed(MPI_Comm comm, Random& random) {
                                        static_cast<int>(mine.targets.size()), mine.targets.data(), weights(mine.out_weights), MPI_INFO_NULL,
                                        1, &made) == MPI_SUCCESS);
   check_order(comm, made, n, edges);
-  check_lists(made, all[static_cast<std::size_t>(rank_in(made))], weighted, true);
+  check_lists(made, all[static_cast<std::size_t>(rank_of(made))], weighted, true);
   MPI_Comm_free(&made);
 
   // Any process says any edge.
@@ -237,7 +228,7 @@ void distributed(MPI_Comm comm, Random& random) {
   CHECK(MPI_Dist_graph_create(comm, static_cast<int>(sources.size()), sources.data(), degrees.data(), targets.data(), weights(its_weights),
                               MPI_INFO_NULL, 1, &made) == MPI_SUCCESS);
   check_order(comm, made, n, edges);
-  check_lists(made, all[static_cast<std::size_t>(rank_in(made))], weighted, false);
+  check_lists(made, all[static_cast<std::size_t>(rank_of(made))], weighted, false);
   MPI_Comm_free(&made);
 }
 
@@ -252,14 +243,14 @@ void without(MPI_Comm comm) {
   MPI_Comm_free(&made);
 }
 
-void at_random(unsigned seed) {
+void at_random(MPI_Comm world, unsigned seed) {
   for (int round = 0; round < 12; ++round) {
     Random random(seed + static_cast<unsigned>(round));
     // Some of the processes, in any order.
-    const bool in = round == 0 || std::mt19937(seed + static_cast<unsigned>(1000 * round + rank_in(MPI_COMM_WORLD)))() % 5 != 0;
-    const auto key = static_cast<int>(std::mt19937(seed + static_cast<unsigned>(77 * round + rank_in(MPI_COMM_WORLD)))() % 1000);
+    const bool in = round == 0 || std::mt19937(seed + static_cast<unsigned>(1000 * round + rank_of(world)))() % 5 != 0;
+    const auto key = static_cast<int>(std::mt19937(seed + static_cast<unsigned>(77 * round + rank_of(world)))() % 1000);
     MPI_Comm comm = MPI_COMM_NULL;
-    MPI_Comm_split(MPI_COMM_WORLD, in ? 0 : MPI_UNDEFINED, key, &comm);
+    MPI_Comm_split(world, in ? 0 : MPI_UNDEFINED, key, &comm);
     if (comm == MPI_COMM_NULL) continue;
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     const int n = size_of(comm);
@@ -280,13 +271,29 @@ void at_random(unsigned seed) {
     MPI_Comm_free(&comm);
   }
   std::array sums{slow_before, slow_after};
-  MPI_Allreduce(MPI_IN_PLACE, sums.data(), 2, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
-  if (rank_in(MPI_COMM_WORLD) != 0) return;
+  MPI_Allreduce(MPI_IN_PLACE, sums.data(), 2, MPI_LONG, MPI_SUM, world);
+  if (rank_of(world) != 0) return;
   std::printf("all have their neighbours%s\n", sums[1] < sums[0] ? ", and fewer on other nodes" : "");
 }
 
+void by_threads(int threads, unsigned seed) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPIX_Threadcomm_init(MPI_COMM_WORLD, threads, &comm);
+  const auto body = [comm, seed] {
+    MPIX_Threadcomm_start(comm);
+    at_random(comm, seed);
+    MPIX_Threadcomm_finish(comm);
+  };
+  {
+    std::vector<std::jthread> others;
+    for (int i = 1; i < threads; ++i) others.emplace_back(body);
+    body();
+  }
+  MPIX_Threadcomm_free(&comm);
+}
+
 void lecture() {
-  const int rank = rank_in(MPI_COMM_WORLD);
+  const int rank = rank_of(MPI_COMM_WORLD);
   const std::vector<int> dims{2, 8};
   const std::vector<int> periods{0, 0};
   // Dealt to the nodes one by one, wherever the launcher has put them.
@@ -323,7 +330,7 @@ void mistakes() {
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   const int n = size_of(comm);
-  const int rank = rank_in(comm);
+  const int rank = rank_of(comm);
   const std::array<int, 3> periods{};
   const auto cart = [&](int count, std::vector<int> dims) {
     return [&comm, &periods, count, dims](int reorder, MPI_Comm* made) {
@@ -371,6 +378,14 @@ void mistakes() {
                                        &made),
         rank == 1 ? MPI_ERR_ARG : MPI_ERR_TOPOLOGY);
 
+  // Some give no weights for edges that they do not have.
+  std::vector<int> weights(1, 5);
+  CHECK(MPI_Dist_graph_create_adjacent(comm, rank == 0 ? 0 : 1, &before, rank == 0 ? MPI_UNWEIGHTED : weights.data(), rank == n - 1 ? 0 : 1,
+                                       &next, rank == n - 1 ? MPI_UNWEIGHTED : weights.data(), MPI_INFO_NULL, 1, &made) == MPI_SUCCESS);
+  MPI_Comm_free(&made);
+  GIVES(MPI_Dist_graph_create_adjacent(comm, 1, &before, MPI_WEIGHTS_EMPTY, 1, &next, MPI_WEIGHTS_EMPTY, MPI_INFO_NULL, 1, &made),
+        MPI_ERR_ARG);
+
   MPI_Comm half = MPI_COMM_NULL;
   MPI_Comm both = MPI_COMM_NULL;
   MPI_Comm_split(comm, rank % 2, 0, &half);
@@ -389,14 +404,18 @@ void mistakes() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  int level = 0;
+  MPI_Init_thread(&argc, &argv, argc > 2 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
   const std::string word = argc > 1 ? argv[1] : "1";
+  const auto seed = static_cast<unsigned>(std::strtoul(word.c_str(), nullptr, 10));
   if (word == "mistakes") {
     mistakes();
   } else if (word == "seed") {
     lecture();
+  } else if (argc > 2) {
+    by_threads(std::atoi(argv[2]), seed);
   } else {
-    at_random(static_cast<unsigned>(std::strtoul(word.c_str(), nullptr, 10)));
+    at_random(MPI_COMM_WORLD, seed);
   }
   MPI_Finalize();
   return 0;
