@@ -64,7 +64,7 @@ Topology adjacent(int in, const int* sources, const int* in_weights, int out, co
 
 threadcomm::Edges edges(int n, const int* sources, const int* degrees, const int* targets, const int* weight) {
   int total = 0;
-  for (const int d : ints(degrees, n)) total += d;
+  for (const int d : ints(degrees, n)) total += std::max(d, 0);
   return {ints(sources, n), ints(degrees, n), ints(targets, total), weights(weight, total), weight != MPI_UNWEIGHTED};
 }
 
@@ -84,6 +84,7 @@ using plait::p2p::Call;
 using plait::p2p::Communicator;
 using plait::threadcomm::rank_of;
 using plait::threadcomm::Topology;
+using plait::topology::may_reorder;
 
 #define PLAIT_CALLER __builtin_return_address(0)
 
@@ -104,23 +105,25 @@ using plait::threadcomm::Topology;
 
 PLAIT_MAKES_TOPOLOGY(MPI_Cart_create, (MPI_Comm comm, int n, const int dims[], const int periods[], int reorder, MPI_Comm* newcomm),
                      (comm, n, dims, periods, reorder, newcomm), plait::topology::create_cartesian,
-                     plait::threadcomm::create_cartesian(rank, ints(dims, n), ints(periods, n), call))
+                     plait::threadcomm::create_cartesian(rank, ints(dims, n), ints(periods, n), may_reorder(reorder), call))
 PLAIT_MAKES_TOPOLOGY(MPI_Cart_sub, (MPI_Comm comm, const int remain[], MPI_Comm* newcomm), (comm, remain, newcomm), PMPI_Cart_sub,
                      plait::threadcomm::sub_cartesian(rank, ints(remain, static_cast<int>(plait::mpi::cartesian(*c).dims.size())), call))
 PLAIT_MAKES_TOPOLOGY(MPI_Graph_create, (MPI_Comm comm, int n, const int index[], const int edges[], int reorder, MPI_Comm* newcomm),
                      (comm, n, index, edges, reorder, newcomm), plait::topology::create_graph,
-                     plait::threadcomm::create_graph(rank, ints(index, n), ints(edges, n > 0 ? index[n - 1] : 0), call))
+                     plait::threadcomm::create_graph(rank, ints(index, n), ints(edges, n > 0 ? index[n - 1] : 0), may_reorder(reorder),
+                                                     call))
 PLAIT_MAKES_TOPOLOGY(MPI_Dist_graph_create,
                      (MPI_Comm comm, int n, const int sources[], const int degrees[], const int targets[], const int weights[],
                       MPI_Info info, int reorder, MPI_Comm* newcomm),
                      (comm, n, sources, degrees, targets, weights, info, reorder, newcomm), plait::topology::create_distributed,
-                     &plait::threadcomm::create_distributed(rank, plait::mpi::edges(n, sources, degrees, targets, weights), call))
+                     &plait::threadcomm::create_distributed(rank, plait::mpi::edges(n, sources, degrees, targets, weights),
+                                                            may_reorder(reorder), call))
 PLAIT_MAKES_TOPOLOGY(MPI_Dist_graph_create_adjacent,
                      (MPI_Comm comm, int in, const int sources[], const int inweights[], int out, const int targets[],
                       const int outweights[], MPI_Info info, int reorder, MPI_Comm* newcomm),
                      (comm, in, sources, inweights, out, targets, outweights, info, reorder, newcomm), plait::topology::create_adjacent,
                      &plait::threadcomm::create_adjacent(rank, plait::mpi::adjacent(in, sources, inweights, out, targets, outweights),
-                                                         call))
+                                                         may_reorder(reorder), call))
 
 // ---- asking
 

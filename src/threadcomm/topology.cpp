@@ -1,14 +1,24 @@
 #include "threadcomm/topology.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <functional>
 #include <memory>
 #include <numeric>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/mpi_lock.hpp"
+#include "base/settings.hpp"
 #include "collective/algorithms.hpp"
 #include "collective/call.hpp"
+#include "p2p/world.hpp"
+#include "topology/choice.hpp"
 
 namespace plait::threadcomm {
 
@@ -19,8 +29,15 @@ using collective::Steps;
 
 namespace {
 
-int product(std::span<const int> dims) {
-  return std::accumulate(dims.begin(), dims.end(), 1, [](int a, int b) { return a * b; });
+/// Of a grid that so many ranks suffice for.
+int cells_of(std::span<const int> dims, int ranks) {
+  std::int64_t cells = 1;
+  for (const int n : dims) {
+    require(n > 0, MPI_ERR_DIMS);
+    cells = std::min(cells * n, ranks + std::int64_t{1});
+  }
+  require(cells <= ranks, MPI_ERR_ARG);
+  return static_cast<int>(cells);
 }
 
 Rank* with_topology(Rank* rank, std::shared_ptr<const Topology> topology) {
@@ -28,21 +45,84 @@ Rank* with_topology(Rank* rank, std::shared_ptr<const Topology> topology) {
   return rank;
 }
 
-/// The first `n` ranks.
-Rank* first_ranks(Rank& parent, int n, p2p::Call call) {
-  require(n <= parent.size, MPI_ERR_ARG);
-  return split(parent, parent.rank < n ? 0 : MPI_UNDEFINED, 0, call);
+/// What every rank brings, in the order of ranks; `counts` of each are known.
+std::vector<int> all_ints(Rank& parent, std::span<const int> mine, const std::vector<int>& counts, p2p::Call call) {
+  std::vector<int> places(counts.size());
+  std::exclusive_scan(counts.begin(), counts.end(), places.begin(), 0);
+  std::vector<int> all(static_cast<std::size_t>(places.back()) + static_cast<std::size_t>(counts.back()));
+  Blocks blocks;
+  blocks.at = all.data();
+  blocks.counts = counts.data();
+  blocks.displacements = places.data();
+  blocks.type = MPI_INT;
+  const lane::Memory own = p2p::memory_of(mine.data(), static_cast<int>(mine.size()), MPI_INT);
+  const int error = run(parent, call, [&](Collective& c) { return collective::allgather(c, own, blocks, false); });
+  require(error == MPI_SUCCESS, error);
+  return all;
+}
+
+std::vector<int> equal_counts(const Rank& parent, int count) { return std::vector<int>(static_cast<std::size_t>(parent.size), count); }
+
+struct Lists {
+  std::vector<int> all, lengths;
+};
+
+/// Of any length. Where one rank's is not `good` all throw: it MPI_ERR_ARG, the others MPI_ERR_TOPOLOGY.
+Lists all_lists(Rank& parent, std::span<const int> mine, p2p::Call call, bool good = true) {
+  const int length = good ? static_cast<int>(mine.size()) : -1;
+  std::vector<int> lengths = all_ints(parent, {&length, 1}, equal_counts(parent, 1), call);
+  require(std::ranges::all_of(lengths, [](int n) { return n >= 0; }), good ? MPI_ERR_TOPOLOGY : MPI_ERR_ARG);
+  std::vector<int> all = all_ints(parent, mine, lengths, call);
+  return {std::move(all), std::move(lengths)};
+}
+
+/// The function of MPI's that a thread has called, and whether it lets ranks take other places.
+struct Asked {
+  const char* function;
+  bool reorder;
+};
+
+/// The vertex that this rank takes. `describe`: called by rank 0 alone.
+int vertex_of(Rank& parent, Asked asked, p2p::Call call, const std::function<topology::Wanted()>& describe) {
+  if (!(asked.reorder || settings::flag(settings::Id::report)) || parent.size == 1) return parent.rank;
+  using Words = std::array<int, sizeof(topology::Spot) / sizeof(int)>;
+  Words mine{};
+  {
+    const MpiLock lock;
+    mine = std::bit_cast<Words>(topology::spot_on(p2p::node_hash()));
+  }
+  const std::vector<int> all = all_ints(parent, mine, equal_counts(parent, static_cast<int>(mine.size())), call);
+  std::vector<int> vertices;
+  if (parent.rank == 0) {
+    std::vector<topology::Spot> spots(static_cast<std::size_t>(parent.size));
+    std::memcpy(spots.data(), all.data(), all.size() * sizeof(int));
+    vertices = topology::choose(asked.function, asked.reorder, spots, describe);
+  }
+  std::vector<int> counts = equal_counts(parent, 0);
+  counts[0] = parent.size;
+  return all_ints(parent, vertices, counts, call)[static_cast<std::size_t>(parent.rank)];
+}
+
+/// Those that take the first `n` vertices, in their order.
+Rank* first_vertices(Rank& parent, int n, int vertex, p2p::Call call) {
+  return split(parent, vertex < n ? 0 : MPI_UNDEFINED, vertex, call);
 }
 
 }  // namespace
 
-Rank* create_cartesian(Rank& parent, std::span<const int> dims, std::span<const int> periods, p2p::Call call) {
-  for (const int n : dims) require(n > 0, MPI_ERR_DIMS);
+Rank* create_cartesian(Rank& parent, std::span<const int> dims, std::span<const int> periods, bool reorder, p2p::Call call) {
+  const int n = cells_of(dims, parent.size);
   auto t = std::make_shared<Topology>();
   t->kind = Topology::Kind::cartesian;
   t->dims.assign(dims.begin(), dims.end());
   t->periods.assign(periods.begin(), periods.end());
-  return with_topology(first_ranks(parent, product(dims), call), std::move(t));
+  const int vertex = vertex_of(parent, {"MPI_Cart_create", reorder}, call, [&] {
+    topology::Grid grid{t->dims, {}};
+    for (const int p : periods) grid.periodic.push_back(p ? 1 : 0);
+    const std::vector<topology::Offset> stencil = topology::nearest(grid);
+    return topology::Wanted{topology::Graph(grid, stencil, parent.size), topology::Shape{grid, stencil}};
+  });
+  return with_topology(first_vertices(parent, n, vertex, call), std::move(t));
 }
 
 Rank* sub_cartesian(Rank& parent, std::span<const int> remain, p2p::Call call) {
@@ -65,68 +145,108 @@ Rank* sub_cartesian(Rank& parent, std::span<const int> remain, p2p::Call call) {
   return with_topology(split(parent, color, key, call), std::move(t));
 }
 
-Rank* create_graph(Rank& parent, std::span<const int> index, std::span<const int> edges, p2p::Call call) {
+Rank* create_graph(Rank& parent, std::span<const int> index, std::span<const int> edges, bool reorder, p2p::Call call) {
   const auto n = static_cast<int>(index.size());
   for (std::size_t i = 0; i < index.size(); ++i) require(index[i] >= (i ? index[i - 1] : 0), MPI_ERR_ARG);
   for (const int e : edges) require(e >= 0 && e < n, MPI_ERR_ARG);
+  require(n <= parent.size, MPI_ERR_ARG);
   auto t = std::make_shared<Topology>();
   t->kind = Topology::Kind::graph;
   t->index.assign(index.begin(), index.end());
   t->edges.assign(edges.begin(), edges.end());
-  return with_topology(first_ranks(parent, n, call), std::move(t));
+  const int vertex = vertex_of(parent, {"MPI_Graph_create", reorder}, call, [&] {
+    std::vector<topology::Graph::Arrow> arrows;
+    for (int v = 0; v < n; ++v) {
+      for (const int to : graph_neighbours(*t, v)) arrows.push_back({v, to, 1});
+    }
+    return topology::Wanted{topology::Graph(parent.size, arrows), {}};
+  });
+  return with_topology(first_vertices(parent, n, vertex, call), std::move(t));
 }
 
-Rank& create_adjacent(Rank& parent, Topology neighbours, p2p::Call call) {
-  const auto in_range = [&](int r) { return (r >= 0 && r < parent.size) || r == MPI_PROC_NULL; };
-  require(std::ranges::all_of(neighbours.sources, in_range) && std::ranges::all_of(neighbours.destinations, in_range), MPI_ERR_ARG);
+namespace {
+
+/// Of edges as (from, to, weight).
+int vertex_of(Rank& parent, Asked asked, std::span<const int> edges, p2p::Call call) {
+  return vertex_of(parent, asked, call, [&] {
+    std::vector<topology::Graph::Arrow> arrows;
+    for (std::size_t i = 0; i < edges.size(); i += 3) {
+      if (edges[i + 1] != MPI_PROC_NULL) arrows.push_back({edges[i], edges[i + 1], edges[i + 2]});
+    }
+    return topology::Wanted{topology::Graph(parent.size, arrows), {}};
+  });
+}
+
+/// `neighbours`: those of the vertex.
+Rank& make_distributed(Rank& parent, Topology neighbours, int vertex, p2p::Call call) {
   auto t = std::make_shared<Topology>(std::move(neighbours));
   t->kind = Topology::Kind::distributed;
-  return *with_topology(split(parent, 0, 0, call), std::move(t));
+  return *with_topology(split(parent, 0, vertex, call), std::move(t));
 }
 
-Rank& create_distributed(Rank& parent, const Edges& e, p2p::Call call) {
+constexpr std::array kLists{&Topology::sources, &Topology::source_weights, &Topology::destinations, &Topology::destination_weights};
+
+/// What the rank has said whose number is the vertex.
+Topology of_vertex(Rank& parent, const Topology& mine, int vertex, p2p::Call call) {
+  Topology its;
+  its.weighted = mine.weighted;
+  for (const auto list : kLists) {
+    const auto [all, lengths] = all_lists(parent, mine.*list, call);
+    const auto begin = all.begin() + std::accumulate(lengths.begin(), lengths.begin() + vertex, 0);
+    (its.*list).assign(begin, begin + lengths[static_cast<std::size_t>(vertex)]);
+  }
+  return its;
+}
+
+}  // namespace
+
+Rank& create_adjacent(Rank& parent, Topology neighbours, bool reorder, p2p::Call call) {
+  const auto is_rank = [&](int r) { return (r >= 0 && r < parent.size) || r == MPI_PROC_NULL; };
+  const auto is_weight = [](int w) { return w >= 0; };
+  const auto& [from, to] = std::tie(neighbours.sources, neighbours.destinations);
+  const bool good = std::ranges::all_of(from, is_rank) && std::ranges::all_of(to, is_rank) &&
+                    std::ranges::all_of(neighbours.source_weights, is_weight) &&
+                    std::ranges::all_of(neighbours.destination_weights, is_weight);
+  std::vector<int> edges;
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    const auto& weights = neighbours.destination_weights;
+    edges.insert(edges.end(), {parent.rank, to[i], i < weights.size() ? weights[i] : 1});
+  }
+  const std::vector<int> all = all_lists(parent, edges, call, good).all;
+  const int vertex = vertex_of(parent, {"MPI_Dist_graph_create_adjacent", reorder}, all, call);
+  if (reorder) neighbours = of_vertex(parent, neighbours, vertex, call);
+  return make_distributed(parent, std::move(neighbours), vertex, call);
+}
+
+Rank& create_distributed(Rank& parent, const Edges& e, bool reorder, p2p::Call call) {
   // Every rank tells all others its edges: (from, to, weight).
+  const auto is_rank = [&](int r) { return r >= 0 && r < parent.size; };
   std::vector<int> mine;
+  bool good = true;
   std::size_t at = 0;
   for (std::size_t i = 0; i < e.sources.size(); ++i) {
-    require(e.sources[i] >= 0 && e.sources[i] < parent.size && e.degrees[i] >= 0, MPI_ERR_ARG);
+    good = good && is_rank(e.sources[i]) && e.degrees[i] >= 0;
     for (int k = 0; k < e.degrees[i]; ++k, ++at) {
-      require(e.targets[at] >= 0 && e.targets[at] < parent.size, MPI_ERR_ARG);
-      mine.insert(mine.end(), {e.sources[i], e.targets[at], e.weighted ? e.weights[at] : 1});
+      const int weight = at < e.weights.size() ? e.weights[at] : 1;
+      good = good && is_rank(e.targets[at]) && weight >= 0;
+      mine.insert(mine.end(), {e.sources[i], e.targets[at], weight});
     }
   }
-  const auto n = static_cast<std::size_t>(parent.size);
-  const auto gather_ints = [&](const void* from, int count, std::vector<int>& to, const std::vector<int>& counts) {
-    std::vector<int> places(n);
-    std::exclusive_scan(counts.begin(), counts.end(), places.begin(), 0);
-    to.resize(static_cast<std::size_t>(places.back()) + static_cast<std::size_t>(counts.back()));
-    Blocks blocks;
-    blocks.at = to.data();
-    blocks.counts = counts.data();
-    blocks.displacements = places.data();
-    blocks.type = MPI_INT;
-    const lane::Memory own = p2p::memory_of(from, count, MPI_INT);
-    const int error = run(parent, call, [&](Collective& c) { return collective::allgather(c, own, blocks, false); });
-    require(error == MPI_SUCCESS, error);
-  };
-  const auto length = static_cast<int>(mine.size());
-  std::vector<int> lengths;
-  std::vector<int> all;
-  gather_ints(&length, 1, lengths, std::vector<int>(n, 1));
-  gather_ints(mine.data(), length, all, lengths);
+  const std::vector<int> all = all_lists(parent, mine, call, good).all;
+  const int vertex = vertex_of(parent, {"MPI_Dist_graph_create", reorder}, all, call);
   Topology t;
   t.weighted = e.weighted;
   for (std::size_t i = 0; i < all.size(); i += 3) {
-    if (all[i] == parent.rank) {
+    if (all[i] == vertex) {
       t.destinations.push_back(all[i + 1]);
       t.destination_weights.push_back(all[i + 2]);
     }
-    if (all[i + 1] == parent.rank) {
+    if (all[i + 1] == vertex) {
       t.sources.push_back(all[i]);
       t.source_weights.push_back(all[i + 2]);
     }
   }
-  return create_adjacent(parent, std::move(t), call);
+  return make_distributed(parent, std::move(t), vertex, call);
 }
 
 const Topology& topology_of(const Rank& rank, Topology::Kind kind) {

@@ -8,19 +8,19 @@
 
 namespace plait::threadcomm {
 
-/// Null on ranks that do not belong to it. Throw MPIError.
-[[nodiscard]] Rank* create_cartesian(Rank& parent, std::span<const int> dims, std::span<const int> periods, p2p::Call call);
+/// Null on ranks that do not belong to it. `reorder`: ranks may take other places than their own. Throw MPIError.
+[[nodiscard]] Rank* create_cartesian(Rank& parent, std::span<const int> dims, std::span<const int> periods, bool reorder, p2p::Call call);
 /// Of the dimensions that `remain`.
 [[nodiscard]] Rank* sub_cartesian(Rank& parent, std::span<const int> remain, p2p::Call call);
-[[nodiscard]] Rank* create_graph(Rank& parent, std::span<const int> index, std::span<const int> edges, p2p::Call call);
-/// Neighbours as given by this rank.
-[[nodiscard]] Rank& create_adjacent(Rank& parent, Topology neighbours, p2p::Call call);
+[[nodiscard]] Rank* create_graph(Rank& parent, std::span<const int> index, std::span<const int> edges, bool reorder, p2p::Call call);
+/// Neighbours as given by this rank, for the vertex of its number.
+[[nodiscard]] Rank& create_adjacent(Rank& parent, Topology neighbours, bool reorder, p2p::Call call);
 /// Edges as given by any rank: from sources[i] to degrees[i] of the targets.
 struct Edges {
   std::span<const int> sources, degrees, targets, weights;
   bool weighted;
 };
-[[nodiscard]] Rank& create_distributed(Rank& parent, const Edges& edges, p2p::Call call);
+[[nodiscard]] Rank& create_distributed(Rank& parent, const Edges& edges, bool reorder, p2p::Call call);
 
 /// A Cartesian communicator's, else MPIError{MPI_ERR_TOPOLOGY}.
 [[nodiscard]] const Topology& topology_of(const Rank& rank, Topology::Kind kind);

@@ -124,6 +124,14 @@ void arguments(MPI_Comm comm) {
   const int periods[1] = {0};
   MPI_Comm made = MPI_COMM_NULL;
   GIVES(MPI_Cart_create(comm, 1, dims, periods, 0, &made), MPI_ERR_ARG);
+  // Where one rank alone is wrong, none waits for it.
+  const int neighbour = rank == size - 1 ? size : 0;
+  const int expected = rank == size - 1 ? MPI_ERR_ARG : MPI_ERR_TOPOLOGY;
+  const int minus = rank == size - 1 ? -1 : 1;
+  GIVES(MPI_Dist_graph_create_adjacent(comm, 0, many.data(), MPI_UNWEIGHTED, 1, &neighbour, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &made),
+        expected);
+  GIVES(MPI_Dist_graph_create_adjacent(comm, 0, many.data(), &minus, 1, many.data(), &minus, MPI_INFO_NULL, 1, &made), expected);
+  GIVES(MPI_Dist_graph_create(comm, 1, &rank, &minus, many.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 1, &made), expected);
   GIVES(MPI_Cartdim_get(comm, &x), MPI_ERR_TOPOLOGY);
   GIVES(MPI_Neighbor_allgather(&x, 1, MPI_INT, many.data(), 1, MPI_INT, comm), MPI_ERR_TOPOLOGY);
   CHECK(r == MPI_REQUEST_NULL && made == MPI_COMM_NULL);

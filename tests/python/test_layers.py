@@ -22,7 +22,7 @@ MAY_USE = {
     "grequest": BELOW_FEATURES,
     "queue": BELOW_FEATURES | {"collective"},
     "stream": BELOW_FEATURES | {"queue"},
-    "threadcomm": BELOW_FEATURES | {"collective"},
+    "threadcomm": BELOW_FEATURES | {"collective", "topology"},
     "topology": {"base", "p2p"},
     "ordinary": BELOW_FEATURES | {"collective"},
     "partitioned": BELOW_FEATURES,

@@ -36,6 +36,25 @@ def test_on_demand_ranks_stay_where_they_are():
     assert done.stdout == "links between nodes: 14 as ranks were, 14 reordered\n"
 
 
+@pytest.mark.thorough_where(shape=((1, 4, 1), (3, 3, 2)))
+@pytest.mark.parametrize("shape", [(1, 4, 1), (2, 2, 2), (3, 3, 2)], ids=lambda s: f"{s[0]} x {s[1]} on {s[2]}")
+def test_threads_that_are_ranks(shape):
+    """Of processes x threads; those of one process are together to begin with."""
+    processes, threads, hosts = shape
+    seed = random_seed()
+    done = run("reorder", seed, threads, processes=processes, hosts=nodes(hosts), timeout=120)
+    assert done.stdout in (RIGHT + "\n", RIGHT + FEWER + "\n") if hosts == 1 else done.stdout == RIGHT + FEWER + "\n", seed
+
+
+@pytest.mark.parametrize(
+    ("setting", "brings"), [("yes", "reordered 4 (all ways)"), ("no", "and reordered it would be 4 (all ways)")], ids=["yes", "no"]
+)
+def test_what_reordering_brings_is_told(setting, brings):
+    done = run("reorder", "seed", processes=16, hosts=nodes(2), env=["PLAIT_REPORT=1", f"PLAIT_REORDER={setting}"])
+    told = [line for line in done.stderr.splitlines() if "MPI_Cart_create" in line]
+    assert told == [f"plait: MPI_Cart_create of 2 x 8: 28 of 44 messages leave their node, {brings}"]
+
+
 @pytest.mark.parametrize("processes", [2, 5])
 def test_mistakes(processes):
     assert run("reorder", "mistakes", processes=processes).stdout == "all mistakes are told\n"
