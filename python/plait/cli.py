@@ -145,11 +145,14 @@ def run(
     env: Annotated[list[str] | None, typer.Option("--env", "-e", metavar="K=V", help="Set for every process; may be repeated.")] = None,
     stdin: Annotated[bool, typer.Option("--stdin", help="Hand our standard input to the first process.")] = False,
     preload: Annotated[bool, typer.Option("--preload", help="Put libplait in front of the MPI of a program not linked with it.")] = False,
+    report: Annotated[bool, typer.Option("--report", help="Say what plait has done, as PLAIT_REPORT=1 does.")] = False,
     dry: Annotated[bool, typer.Option("--show", help="Print the launch line instead.")] = False,
 ) -> None:
     if program[0].startswith("-"):
         raise NoSuchOption(program[0].partition("=")[0], ctx=ctx)
     settings = _pairs(env or [])
+    if report:
+        settings["PLAIT_REPORT"] = "1"
     if threads is None:
         # It may be a list: of threads at each level of nested regions. Processes are placed for the first.
         given = settings.setdefault("OMP_NUM_THREADS", os.environ.get("OMP_NUM_THREADS", "1"))
@@ -270,6 +273,30 @@ def _numbers(option: str, text: str | None, least: int = 1) -> tuple[int, ...] |
     if not all(word.isdecimal() and least <= int(word) <= 2**30 for word in words):
         raise MpiError(f"--{option} wants numbers from {least} on, like 8,1024, not '{text}'")
     return tuple(dict.fromkeys(map(int, words)))
+
+
+@app.command(help="Count what leaves nodes in a grid of ranks, as it stands and reordered, and draw it.")
+def topology(
+    ctx: typer.Context,
+    dims: Annotated[str, typer.Option(metavar="AxB[xC]", help="The grid, like 16x64.")],
+    nodes: Annotated[str | None, typer.Option(metavar="N|R,...", help="How many nodes, or the ranks of each.")] = None,
+    cores: Annotated[
+        int | None, typer.Option(metavar="C", min=1, help="Of a node; it is filled [dim](default: all have as many ranks)[/].")
+    ] = None,
+    sockets: Annotated[int, typer.Option(metavar="S", min=1, max=64, help="Of a node.")] = 1,
+    periodic: Annotated[bool, typer.Option("--periodic", help="In all dimensions.")] = False,
+    stencil: Annotated[str | None, typer.Option(metavar="5|9|7|27|FILE", help="Who is a neighbour [dim](default: the nearest)[/].")] = None,
+    order: Annotated[
+        str, typer.Option("--map", metavar="sequence|round-robin|HOSTFILE", help="How ranks are placed; a hostfile names the nodes.")
+    ] = "sequence",
+    output: Annotated[Path | None, typer.Option("-o", metavar="FILE", help="A picture: .svg, .png or .pdf.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    from plait import topology as module
+    from plait.results import make_console
+
+    mpi = mpis.find(ctx.obj)
+    module.topology(mpi, make_console(), dims, nodes, cores, sockets, periodic, stencil, order, output, as_json)
 
 
 @app.command(help="Make a page of a folder of results, or of two side by side.")
