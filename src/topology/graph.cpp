@@ -82,8 +82,7 @@ Graph::Graph(int vertices, std::span<const Arrow> arrows) {
   }
 }
 
-Graph Graph::part(std::span<const int> vertices) const {
-  std::vector<int> number(static_cast<std::size_t>(this->vertices()), -1);
+Graph Graph::part(std::span<const int> vertices, std::span<int> number) const {
   for (std::size_t i = 0; i < vertices.size(); ++i) number[static_cast<std::size_t>(vertices[i])] = static_cast<int>(i);
   Graph result;
   result.first_.reserve(vertices.size() + 1);
@@ -93,6 +92,7 @@ Graph Graph::part(std::span<const int> vertices) const {
     }
     result.first_.push_back(result.edges_.size());
   }
+  for (const int v : vertices) number[static_cast<std::size_t>(v)] = -1;
   return result;
 }
 

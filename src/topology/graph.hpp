@@ -49,8 +49,9 @@ class Graph {
     return {edges_.data() + first_[v], edges_.data() + first_[v + 1]};
   }
   [[nodiscard]] bool has_edges() const noexcept { return !edges_.empty(); }
-  /// The vertices named alone, numbered as they come.
-  [[nodiscard]] Graph part(std::span<const int> vertices) const;
+  /// The vertices named alone, numbered as they come. `number` is room for a number of each vertex of the whole graph: -1 before and after,
+  /// so that many small parts cost no more than the graph itself.
+  [[nodiscard]] Graph part(std::span<const int> vertices, std::span<int> number) const;
   /// Bytes between vertices of different parts.
   [[nodiscard]] std::int64_t cut(std::span<const int> part_of) const noexcept;
 

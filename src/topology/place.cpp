@@ -50,14 +50,19 @@ std::vector<int> sizes_of(const std::vector<std::vector<int>>& groups) {
 class Placing {
  public:
   Placing(const Graph& graph, const std::optional<Shape>& shape, std::span<const Where> where)
-      : graph_(graph), where_(where), as_it_is_(count_up(index(graph.vertices()))), rank_of_(as_it_is_.size()) {
+      : graph_(graph),
+        where_(where),
+        as_it_is_(count_up(index(graph.vertices()))),
+        rank_of_(as_it_is_.size()),
+        number_(as_it_is_.size(), -1) {
     if (!shape || shape->grid.dims.empty()) return;
     const std::vector<int> sizes = sizes_of(groups_of(as_it_is_, where, node));
     for (const Method& m : methods()) {
       Order order = m.order(shape->grid, shape->stencil, sizes);
       if (order.empty()) continue;
-      for (auto v = static_cast<int>(order.size()); v < graph.vertices(); ++v) order.push_back(v);
-      orders_.emplace_back(m.name, std::move(order));
+      std::vector<int> turn(as_it_is_);  // vertices behind the grid's cells come last
+      for (std::size_t i = 0; i < order.size(); ++i) turn[index(order[i])] = static_cast<int>(i);
+      orders_.push_back({m.name, std::move(turn)});
     }
   }
 
@@ -85,13 +90,18 @@ class Placing {
     for (std::size_t g = 0; g < groups.size(); ++g) divide(members[g], groups[g], level + 1);
   }
 
-  [[nodiscard]] Candidate choose(const std::vector<int>& vertices, const std::vector<std::vector<int>>& groups, Level level) const {
-    const Graph part = vertices.size() == rank_of_.size() ? graph_ : graph_.part(vertices);
+  /// Takes no longer than its vertices and their edges want: there may be as many groups to choose for as ranks.
+  [[nodiscard]] Candidate choose(const std::vector<int>& vertices, const std::vector<std::vector<int>>& groups, Level level) {
     const std::vector<int> sizes = sizes_of(groups);
+    const std::vector<int> in_turn = count_up(vertices.size());
+    // Of single ranks each is as good as another.
+    if (std::ranges::max(sizes) == 1) return {cut_up(in_turn, sizes), 0, kAsItIs};
+    const bool is_all = vertices.size() == rank_of_.size();
+    const Graph some = is_all ? Graph() : graph_.part(vertices, number_);
+    const Graph& part = is_all ? graph_ : some;
+    if (!part.has_edges()) return {cut_up(in_turn, sizes), 0, kAsItIs};
     const auto count = static_cast<int>(sizes.size());
     const std::int64_t share = graph_.vertices() / static_cast<std::int64_t>(vertices.size());
-    // Of single ranks each is as good as another.
-    if (!part.has_edges() || std::ranges::max(sizes) == 1) return {cut_up(count_up(vertices.size()), sizes), 0, kAsItIs};
     if (Parts best = try_all(part, sizes, kWays / share); !best.empty()) return {std::move(best), 0, "all ways"};
 
     std::vector<Candidate> all;
@@ -106,17 +116,9 @@ class Placing {
       }
       consider(kAsItIs, std::move(now));
     }
-    consider("in turn", cut_up(count_up(vertices.size()), sizes));
-    std::vector<int> number(rank_of_.size(), -1);
-    for (std::size_t i = 0; i < vertices.size(); ++i) number[index(vertices[i])] = static_cast<int>(i);
-    for (const auto& [name, order] : orders_) {
-      std::vector<int> here;
-      here.reserve(vertices.size());
-      for (const int v : order) {
-        if (number[index(v)] >= 0) here.push_back(number[index(v)]);
-      }
-      consider(name, cut_up(here, sizes));
-    }
+    consider("in turn", cut_up(in_turn, sizes));
+    if (all.front().cut == 0) return std::move(all.front());
+    for (const Turns& o : orders_) consider(o.method, cut_up(in_order(vertices, o.turn), sizes));
     if (Parts parts = level == node ? by_metis(part, sizes) : Parts{}; !parts.empty()) {
       even_out(part, parts, sizes);
       consider("METIS", std::move(parts));
@@ -133,6 +135,22 @@ class Placing {
     return std::move(*std::ranges::min_element(all, {}, &Candidate::cut));
   }
 
+  /// Places in a list of vertices, sorted by the vertices' turns.
+  [[nodiscard]] static std::vector<int> in_order(const std::vector<int>& vertices, const std::vector<int>& turn) {
+    std::vector<int> here = count_up(vertices.size());
+    if (vertices.size() == turn.size()) {
+      for (std::size_t i = 0; i < turn.size(); ++i) here[index(turn[index(vertices[i])])] = static_cast<int>(i);
+    } else {
+      std::ranges::sort(here, {}, [&](int i) { return turn[index(vertices[index(i)])]; });
+    }
+    return here;
+  }
+
+  struct Turns {
+    std::string_view method;
+    std::vector<int> turn;  ///< of each vertex
+  };
+
   static constexpr std::size_t kImproved = 2;
   // In all nodes together, and in all sockets, no more is looked at than for the choice of nodes.
   static constexpr std::int64_t kWays = 50'000;
@@ -143,9 +161,10 @@ class Placing {
 
   const Graph& graph_;
   std::span<const Where> where_;
-  std::vector<std::pair<std::string_view, Order>> orders_;
+  std::vector<Turns> orders_;
   std::vector<int> as_it_is_;
   std::vector<int> rank_of_;
+  std::vector<int> number_;  ///< room for Graph::part()
   std::string_view method_ = kAsItIs;
 };
 

@@ -38,7 +38,9 @@ TEST(Graph, OfArrows) {
   EXPECT_TRUE(graph.edges(3).empty() && graph.edges(4).empty());
   EXPECT_EQ(graph.cut(std::vector{0, 0, 1, 1, 0}), 5);
   const std::vector chosen{2, 1};
-  const Graph part = graph.part(chosen);
+  std::vector<int> number(5, -1);
+  const Graph part = graph.part(chosen, number);
+  EXPECT_EQ(number, std::vector<int>(5, -1));
   EXPECT_EQ(part.vertices(), 2);
   ASSERT_EQ(part.edges(0).size(), 1u);
   EXPECT_EQ(part.edges(0)[0].to, 1);

@@ -134,6 +134,35 @@ TEST(Place, WhatIsRightStays) {
   EXPECT_EQ(placed(grid_of({}), {}, in_sequence({1})).rank_of, count_up(1));
 }
 
+/// Ranks in sequence, so many a cache.
+std::vector<Where> on_sockets(int nodes, int sockets, int caches, int ranks) {
+  std::vector<Where> all;
+  for (int r = 0; r < nodes * sockets * caches * ranks; ++r) {
+    const int c = r / ranks;
+    all.push_back({c / caches / sockets, c / caches, c});
+  }
+  return all;
+}
+
+/// Each node of many gets what it would get alone.
+TEST(Place, EachNodeAsIfItWereAlone) {
+  const Grid one = grid_of({4, 8});
+  const std::vector<Offset> stencil = nearest(one);
+  const Graph alone(one, stencil);
+  constexpr int kNodes = 20;
+  std::vector<Graph::Arrow> arrows;
+  for (int n = 0; n < kNodes; ++n) {
+    for (int v = 0; v < 32; ++v) {
+      for (const Edge& e : alone.edges(v)) arrows.push_back({32 * n + v, 32 * n + e.to, 1});
+    }
+  }
+  const Cost each = place(alone, {}, on_sockets(1, 2, 4, 4)).cost;
+  const Cost all = place(Graph(32 * kNodes, arrows), {}, on_sockets(kNodes, 2, 4, 4)).cost;
+  EXPECT_EQ(all[node], 0);
+  EXPECT_EQ(all[socket], kNodes * each[socket]);
+  EXPECT_EQ(all[cache], kNodes * each[cache]);
+}
+
 /// It ends soon, too, where nodes are many and small. 20,000 ranks.
 TEST(Place, ManySmallNodes) {
   const Grid grid = grid_of({100, 200}, true);
@@ -143,6 +172,9 @@ TEST(Place, ManySmallNodes) {
     for (int r = 0; r < 20'000; ++r) ranks.push_back({r / node_ranks, r / node_ranks, r});
     static_cast<void>(placed(grid, nearest(grid), ranks));
   }
+  // 4 on each of two sockets, of two caches each.
+  const std::vector<Where> large = on_sockets(20'000 / 8, 2, 2, 2);
+  EXPECT_LT(placed(grid, nearest(grid), large).cost[node], cost(Graph(grid, nearest(grid)), count_up(20'000), large)[node]);
   const std::vector<Graph::Arrow> none;
   EXPECT_EQ(place(Graph(20'000, none), {}, in_sequence(std::vector<int>(100, 200))).method, "as it is");
 }
