@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <optional>
 
@@ -151,11 +152,12 @@ void cut_off_nodes(const Grid& grid, const Box& box, const std::vector<std::int6
 
 /// Of nodes that differ the number that most ranks have.
 int usual(std::span<const int> nodes) {
+  std::map<int, std::int64_t> ranks_of;
+  for (const int n : nodes) ranks_of[n] += n;
   int best = 1;
   std::int64_t most = 0;
   for (const int n : nodes) {
-    const std::int64_t ranks = std::int64_t{n} * std::ranges::count(nodes, n);
-    if (ranks > most) {
+    if (const std::int64_t ranks = ranks_of[n]; ranks > most) {
       most = ranks;
       best = n;
     }

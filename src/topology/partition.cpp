@@ -157,32 +157,78 @@ Parts cut_up(std::span<const int> order, std::span<const int> sizes) {
   return parts;
 }
 
-void even_out(const Graph& graph, Parts& parts, std::span<const int> sizes) {
-  std::vector<int> room(sizes.begin(), sizes.end());
-  for (const int p : parts) --room[index(p)];
-  std::vector<std::int64_t> bytes(sizes.size());
-  for (std::size_t full = 0; full < room.size(); ++full) {
-    while (room[full] < 0) {
-      std::int64_t most = kNever;
-      int chosen = -1;
-      std::size_t to = 0;
-      for (int v = 0; v < graph.vertices(); ++v) {
-        if (index(parts[index(v)]) != full) continue;
-        std::ranges::fill(bytes, 0);
-        for (const Edge& e : graph.edges(v)) bytes[index(parts[index(e.to)])] += e.bytes;
-        for (std::size_t p = 0; p < room.size(); ++p) {
-          if (room[p] <= 0 || bytes[p] - bytes[full] <= most) continue;
-          most = bytes[p] - bytes[full];
-          chosen = v;
-          to = p;
-        }
+namespace {
+
+/// Parts that are too large give vertices to those that have room.
+class Evening {
+ public:
+  Evening(const Graph& graph, Parts& parts, std::span<const int> sizes)
+      : graph_(graph), parts_(parts), room_(sizes.begin(), sizes.end()), bytes_(sizes.size(), 0) {
+    for (const int p : parts) --room_[index(p)];
+  }
+
+  void run() {
+    std::vector<std::vector<int>> too_many(room_.size());
+    for (int v = 0; v < graph_.vertices(); ++v) {
+      if (const std::size_t p = index(parts_[index(v)]); room_[p] < 0) too_many[p].push_back(v);
+    }
+    for (std::size_t p = 0; p < too_many.size(); ++p) give(static_cast<int>(p), too_many[p]);
+  }
+
+ private:
+  /// To the part where it costs least. The bytes that this saves; less than none where it costs.
+  struct Move {
+    std::int64_t saved;
+    int vertex, to;
+    bool operator<(const Move& other) const noexcept { return saved != other.saved ? saved < other.saved : vertex > other.vertex; }
+  };
+
+  void give(int from, const std::vector<int>& vertices) {
+    std::priority_queue<Move> queue;
+    for (const int v : vertices) queue.push(best_of(v));
+    while (!queue.empty()) {
+      const Move best = queue.top();
+      queue.pop();
+      if (parts_[index(best.vertex)] != from) continue;
+      // What a vertex would save may have become less since it was queued, as parts fill up. Where it has become more it is queued again.
+      if (const Move now = best_of(best.vertex); now.saved != best.saved || now.to != best.to) {
+        queue.push(now);
+        continue;
       }
-      parts[index(chosen)] = static_cast<int>(to);
-      ++room[full];
-      --room[to];
+      parts_[index(best.vertex)] = best.to;
+      ++room_[index(from)];
+      --room_[index(best.to)];
+      if (room_[index(from)] == 0) break;
+      for (const Edge& e : graph_.edges(best.vertex)) {
+        if (parts_[index(e.to)] == from) queue.push(best_of(e.to));
+      }
     }
   }
-}
+
+  Move best_of(int v) {
+    const std::size_t from = index(parts_[index(v)]);
+    while (room_[first_with_room_] <= 0) ++first_with_room_;  // none gets room again before it
+    for (const Edge& e : graph_.edges(v)) bytes_[index(parts_[index(e.to)])] += e.bytes;
+    std::size_t to = first_with_room_;
+    for (const Edge& e : graph_.edges(v)) {
+      const std::size_t p = index(parts_[index(e.to)]);
+      if (room_[p] > 0 && (bytes_[p] > bytes_[to] || (bytes_[p] == bytes_[to] && p < to))) to = p;
+    }
+    const std::int64_t saved = bytes_[to] - bytes_[from];
+    for (const Edge& e : graph_.edges(v)) bytes_[index(parts_[index(e.to)])] = 0;
+    return {saved, v, static_cast<int>(to)};
+  }
+
+  const Graph& graph_;
+  Parts& parts_;
+  std::vector<int> room_;            ///< below 0: so many too many
+  std::vector<std::int64_t> bytes_;  ///< from one vertex to each part
+  std::size_t first_with_room_ = 0;
+};
+
+}  // namespace
+
+void even_out(const Graph& graph, Parts& parts, std::span<const int> sizes) { Evening(graph, parts, sizes).run(); }
 
 void improve(const Graph& graph, Parts& parts, int count, std::int64_t edges) {
   Exchange exchange(graph, parts, edges);

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 
 #include "grids.hpp"
 
@@ -46,6 +48,46 @@ TEST(Partition, SizesStay) {
     for (int& p : parts) p = random.below(count);
     even_out(graph, parts, sizes);
     ASSERT_TRUE(has_sizes(parts, sizes));
+  }
+}
+
+/// What even_out() should do, one vertex after the other by looking at all.
+void even_out_slowly(const Graph& graph, Parts& parts, const std::vector<int>& sizes) {
+  const auto count = static_cast<int>(sizes.size());
+  const auto room = [&](int p) { return sizes[static_cast<std::size_t>(p)] - std::ranges::count(parts, p); };
+  for (int from = 0; from < count; ++from) {
+    while (room(from) < 0) {
+      std::int64_t least = std::numeric_limits<std::int64_t>::max();
+      Parts best;
+      for (int v = 0; v < graph.vertices(); ++v) {
+        if (parts[static_cast<std::size_t>(v)] != from) continue;
+        for (int to = 0; to < count; ++to) {
+          if (room(to) <= 0) continue;
+          Parts other = parts;
+          other[static_cast<std::size_t>(v)] = to;
+          if (graph.cut(other) >= least) continue;
+          least = graph.cut(other);
+          best = std::move(other);
+        }
+      }
+      parts = std::move(best);
+    }
+  }
+}
+
+TEST(Partition, EachMoveCostsLeast) {
+  Random random(6);
+  for (int round = 0; round < 200; ++round) {
+    const int n = 2 + random.below(20);
+    const Graph graph = random_graph(random, n, random.below(5 * n));
+    std::vector<int> sizes = random_sizes(random, n);
+    if (random.below(2)) sizes.push_back(0);
+    Parts parts(static_cast<std::size_t>(n));
+    for (int& p : parts) p = random.below(static_cast<int>(sizes.size()));
+    Parts expected = parts;
+    even_out_slowly(graph, expected, sizes);
+    even_out(graph, parts, sizes);
+    ASSERT_EQ(parts, expected);
   }
 }
 
