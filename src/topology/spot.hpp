@@ -10,14 +10,20 @@
 
 namespace plait::topology {
 
-/// Of one process, on its node: the first CPU of what it cannot leave.
+/// What a process cannot leave, on its node. -1: it may run on several; all such processes count as a group of their own.
 struct Spot {
   std::uint64_t node;
-  std::int32_t socket, cache;  ///< the last level's; -1: it may run on several
+  std::int32_t socket;  ///< Linux's number of it
+  std::int32_t cache;   ///< the last level's, by the first CPU that shares it
 };
 
-/// By the CPUs that the calling thread may use. `system`: where Linux describes them. Where it does not, all share one.
-[[nodiscard]] Spot spot_on(std::uint64_t node, const std::string& system = "/sys/devices/system/cpu");
+constexpr const char* kSystem = "/sys/devices/system/cpu";
+
+/// By the CPUs that the calling thread may use.
+[[nodiscard]] Spot spot_on(std::uint64_t node, const std::string& system = kSystem);
+
+/// By CPUs. `system`: where Linux describes them. Where it does not, all share one. Reads the files of one CPU of each socket and cache.
+[[nodiscard]] Spot spot_of(std::uint64_t node, std::span<const int> cpus, const std::string& system = kSystem);
 
 /// Spots of ranks by numbers.
 [[nodiscard]] std::vector<Where> where(std::span<const Spot> ranks);
