@@ -22,6 +22,8 @@ using PartGraph = int(Index* vertices, Index* constraints, Index* first, Index* 
                       Index* edge_weights, Index* parts, float* shares, float* imbalances, Index* options, Index* cut, Index* part_of);
 constexpr int kOk = 1;
 constexpr std::size_t kOptions = 40;
+// As 5.1.0 numbers them. In later ones these are others, for which 1 is what they are anyway; the seed is fixed then, and the imbalance is
+// a thousandth without a word.
 constexpr std::size_t kSeed = 8;
 constexpr std::size_t kImbalance = 16;
 
@@ -72,7 +74,7 @@ class AsItWas {
 Parts by_metis(const Graph& graph, std::span<const int> sizes) {
   // It complains on stdout of parts without a vertex.
   constexpr int kLeast = 4;
-  if (sizes.size() < 2 || std::ranges::min(sizes) < kLeast) return {};
+  if (sizes.size() < 2 || !graph.has_edges() || std::ranges::min(sizes) < kLeast) return {};
   static const Library metis;
   if (!metis.part_graph) return {};
 
@@ -95,8 +97,9 @@ Parts by_metis(const Graph& graph, std::span<const int> sizes) {
   }
   auto vertices = static_cast<Index>(graph.vertices());
   auto count = static_cast<Index>(sizes.size());
-  std::vector<float> shares;
-  for (const int s : sizes) shares.push_back(static_cast<float>(s) / static_cast<float>(vertices));
+  // With room for as many doubles: a METIS that was built for these reads no further, and refuses what it finds.
+  std::vector<float> shares(2 * sizes.size(), 0);
+  for (std::size_t p = 0; p < sizes.size(); ++p) shares[p] = static_cast<float>(sizes[p]) / static_cast<float>(vertices);
   std::array<Index, kOptions> options{};
   metis.set_default_options(options.data());
   options[kSeed] = 1;

@@ -19,8 +19,8 @@ std::size_t index(int i) { return static_cast<std::size_t>(i); }
 /// moment is undone. As B. Kernighan and S. Lin (1970), with the queues of C. Fiduccia and R. Mattheyses (1982).
 class Exchange {
  public:
-  Exchange(const Graph& graph, Parts& parts, std::int64_t edges)
-      : graph_(graph), parts_(parts), left_(edges), gain_(parts.size(), 0), entered_(parts.size(), 0), moved_(parts.size(), 0) {}
+  Exchange(const Graph& graph, Parts& parts, std::int64_t budget)
+      : graph_(graph), parts_(parts), left_(budget), gain_(parts.size(), 0), entered_(parts.size(), 0), moved_(parts.size(), 0) {}
 
   /// Of a and b, beginning at vertices that have neighbours in the other: has it saved anything?
   bool run(std::array<int, 2> pair, std::span<const int> border) {
@@ -29,7 +29,7 @@ class Exchange {
     moves_.clear();
     for (auto& q : queues_) q = {};
     for (const int v : border) {
-      if (of(v) < 2) enter(v);
+      if (of(v) < 2) enter(v);  // some have left both since the border was drawn
     }
     std::int64_t saved = 0;
     std::int64_t best = 0;
@@ -38,7 +38,7 @@ class Exchange {
       for (std::size_t side = 0; side < 2; ++side) {
         const int v = take(side);
         if (v < 0) {
-          undo(kept);
+          undo(kept);  // also a move that has none in return, so that sizes stay
           return best > 0;
         }
         saved += gain_[index(v)];
@@ -113,7 +113,7 @@ class Exchange {
 
   const Graph& graph_;
   Parts& parts_;
-  std::int64_t left_;
+  std::int64_t left_;  ///< edges that it may still look at
   std::array<int, 2> pair_{};
   int round_ = 0;
   int serial_ = 0;
@@ -230,8 +230,8 @@ class Evening {
 
 void even_out(const Graph& graph, Parts& parts, std::span<const int> sizes) { Evening(graph, parts, sizes).run(); }
 
-void improve(const Graph& graph, Parts& parts, int count, std::int64_t edges) {
-  Exchange exchange(graph, parts, edges);
+void improve(const Graph& graph, Parts& parts, int count, std::int64_t budget) {
+  Exchange exchange(graph, parts, budget);
   // When a part was last changed, and when a pair was last tried, counted in tries.
   std::vector<int> changed(index(count), 0);
   std::map<Pair, int> tried;

@@ -18,8 +18,9 @@ using Parts = std::vector<int>;
 /// Moves vertices until each part has its size, where that costs least.
 void even_out(const Graph& graph, Parts& parts, std::span<const int> sizes);
 
-/// Exchanges vertices of two parts as long as fewer bytes go between parts then. Sizes stay. Stops when it has looked at so many edges.
-void improve(const Graph& graph, Parts& parts, int count, std::int64_t edges);
+/// Exchanges vertices of two parts as long as fewer bytes go between parts then. Sizes stay. Stops when it has looked at `budget` edges,
+/// one as often as it looks at it.
+void improve(const Graph& graph, Parts& parts, int count, std::int64_t budget);
 
 /// Grows parts from a corner of the graph, one after the other. The time goes with the square of the vertices.
 [[nodiscard]] Parts grow(const Graph& graph, std::span<const int> sizes);

@@ -1,5 +1,5 @@
-// Which rank takes which place in a grid or graph, so that few bytes leave a node, then a socket, then a shared cache. No MPI; the same
-// answer wherever it is asked, and whenever.
+// Which rank takes which place in a grid or graph, so that few bytes leave a node, then a socket, then a shared cache. No MPI. One process
+// decides for all: the answer depends on whether the machine has METIS.
 #pragma once
 
 #include <array>
@@ -36,8 +36,8 @@ struct Shape {
   std::vector<Offset> stencil;
 };
 
-/// Never worse than vertex v at rank v. As many vertices as ranks: those for which the program has no use have no edges, and are the last.
-/// `shape` where the graph is one of a grid. Throws std::bad_alloc.
+/// Never worse than vertex v at rank v. There are as many vertices as ranks: where the program wants fewer, the last ones have no edges,
+/// and the ranks that take them are left over. `shape` where the graph is one of a grid. Throws std::bad_alloc.
 [[nodiscard]] Answer place(const Graph& graph, const std::optional<Shape>& shape, std::span<const Where> ranks);
 
 }  // namespace plait::topology

@@ -53,11 +53,12 @@ TEST(Metis, TakesLargeWeights) {
   EXPECT_EQ(graph.cut(parts), 2);
 }
 
-TEST(Metis, IsNotAskedForTinyParts) {
+TEST(Metis, IsNotAskedForTinyPartsOrWithoutEdges) {
   const Grid grid = grid_of({4, 4});
   const Graph graph(grid, nearest(grid));
   EXPECT_TRUE(by_metis(graph, std::vector{15, 1}).empty());
   EXPECT_TRUE(by_metis(graph, std::vector{16}).empty());
+  EXPECT_TRUE(by_metis(Graph(16, std::span<const Graph::Arrow>()), std::vector{8, 8}).empty());
 }
 
 }  // namespace
