@@ -70,17 +70,20 @@ void walk(const Grid& grid, const Box& box, const std::vector<std::size_t>& slow
 
 // ---- nodecart
 
-/// A way to write n as a product of divisors of the dimensions: the block whose surface lets least through.
+/// A way to write n as a product of divisors of the dimensions: the blocks between which least goes.
 void choose_block(const Grid& grid, const std::vector<std::int64_t>& through, int n, std::size_t dimension, std::vector<int>& block,
                   std::optional<std::vector<int>>& best, double& least) {
   if (dimension == grid.dims.size()) {
     if (n != 1) return;
-    double surface = 0;
+    double cut = 0;  // for each cell
     for (std::size_t i = 0; i < block.size(); ++i) {
-      if (block[i] < grid.dims[i]) surface += static_cast<double>(through[i]) / block[i];
+      const int blocks = grid.dims[i] / block[i];
+      // At an open end there is no neighbour.
+      const int borders = blocks == 1 || !grid.periodic[i] ? blocks - 1 : blocks;
+      cut += static_cast<double>(through[i]) * borders / grid.dims[i];
     }
-    if (surface < least) {
-      least = surface;
+    if (cut < least) {
+      least = cut;
       best = block;
     }
     return;

@@ -80,6 +80,9 @@ TEST(Orders, NodecartTakesTheBlockWithTheLeastSurface) {
   for (int i = 0; i < 256; ++i) node_of[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])] = i / 16;
   EXPECT_EQ(graph.cut(node_of), 2 * 6 * 16);
   for (int cell = 0; cell < 256; ++cell) EXPECT_EQ(node_of[static_cast<std::size_t>(cell)], cell / 64 * 4 + cell % 16 / 4);
+  // Rows of four have as much surface, but less of it at the grid's open ends.
+  const Grid small = grid_of({4, 4});
+  EXPECT_EQ(nodecart.order(small, nearest(small), std::vector<int>(4, 4)), (Order{0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15}));
   EXPECT_TRUE(nodecart.order(grid, stencil, std::vector<int>{128, 64, 64}).empty());
   EXPECT_TRUE(nodecart.order(grid_of({3, 3}), stencil, std::vector<int>(1, 2)).empty());
 }

@@ -45,6 +45,17 @@ inline std::vector<Where> in_sequence(const std::vector<int>& nodes) {
   return ranks;
 }
 
+/// Ranks to nodes in turn, as long as they have room.
+inline std::vector<Where> dealt(std::vector<int> room) {
+  std::vector<Where> ranks;
+  for (int left = std::accumulate(room.begin(), room.end(), 0), node = 0; left > 0; node = (node + 1) % static_cast<int>(room.size())) {
+    if (room[static_cast<std::size_t>(node)]-- <= 0) continue;
+    ranks.push_back({node, node, node});
+    --left;
+  }
+  return ranks;
+}
+
 inline std::vector<Where> round_robin(int ranks, int nodes) {
   std::vector<Where> where;
   where.reserve(static_cast<std::size_t>(ranks));
