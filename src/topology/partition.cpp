@@ -252,37 +252,100 @@ void improve(const Graph& graph, Parts& parts, int count, std::int64_t budget) {
   }
 }
 
-Parts grow(const Graph& graph, std::span<const int> sizes) {
-  const int n = graph.vertices();
-  Parts parts(index(n), -1);
-  std::vector<std::int64_t> inside(index(n), 0);   // bytes to the part that grows
-  std::vector<std::int64_t> outside(index(n), 0);  // bytes to vertices that have no part
-  for (int v = 0; v < n; ++v) {
-    for (const Edge& e : graph.edges(v)) outside[index(v)] += e.bytes;
-  }
-  for (std::size_t p = 0; p < sizes.size(); ++p) {
-    std::ranges::fill(inside, 0);
-    for (int i = 0; i < sizes[p]; ++i) {
-      int best = -1;
-      std::pair<std::int64_t, std::int64_t> most{kNever, kNever};
-      for (int v = 0; v < n; ++v) {
-        if (parts[index(v)] >= 0) continue;
-        // Most bytes to the part, then the fewest to what is left.
-        const std::pair<std::int64_t, std::int64_t> its{2 * inside[index(v)] - outside[index(v)], inside[index(v)]};
-        if (its > most) {
-          most = its;
-          best = v;
-        }
-      }
-      parts[index(best)] = static_cast<int>(p);
-      for (const Edge& e : graph.edges(best)) {
-        inside[index(e.to)] += e.bytes;
-        outside[index(e.to)] -= e.bytes;
-      }
+namespace {
+
+class Growing {
+ public:
+  explicit Growing(const Graph& graph)
+      : graph_(graph), parts_(index(graph.vertices()), -1), inside_(parts_.size(), 0), outside_(parts_.size(), 0), at_(parts_.size()) {
+    queue_.reserve(parts_.size());
+    for (int v = 0; v < graph.vertices(); ++v) {
+      for (const Edge& e : graph.edges(v)) outside_[index(v)] += e.bytes;
+      at_[index(v)] = queue_.size();
+      queue_.push_back(entry_of(v));
+      rise(index(v));
     }
   }
-  return parts;
-}
+
+  Parts run(std::span<const int> sizes) {
+    for (std::size_t p = 0; p < sizes.size(); ++p) {
+      for (int i = 0; i < sizes[p]; ++i) take(static_cast<int>(p));
+      for (const int v : touched_) {
+        inside_[index(v)] = 0;
+        if (parts_[index(v)] >= 0) continue;
+        put(at_[index(v)], entry_of(v));
+        sink(at_[index(v)]);
+      }
+      touched_.clear();
+    }
+    return std::move(parts_);
+  }
+
+ private:
+  /// Most bytes to the part, then the fewest to what is left; of equal ones the first vertex.
+  struct Entry {
+    std::int64_t gain, inside;
+    int vertex;
+    [[nodiscard]] bool is_before(const Entry& other) const noexcept {
+      if (gain != other.gain) return gain > other.gain;
+      if (inside != other.inside) return inside > other.inside;
+      return vertex < other.vertex;
+    }
+  };
+
+  [[nodiscard]] Entry entry_of(int v) const { return {2 * inside_[index(v)] - outside_[index(v)], inside_[index(v)], v}; }
+
+  void take(int part) {
+    const int best = queue_.front().vertex;
+    parts_[index(best)] = part;
+    put(0, queue_.back());
+    queue_.pop_back();
+    sink(0);
+    for (const Edge& e : graph_.edges(best)) {
+      const std::size_t v = index(e.to);
+      if (parts_[v] >= 0) continue;
+      if (inside_[v] == 0) touched_.push_back(e.to);
+      inside_[v] += e.bytes;
+      outside_[v] -= e.bytes;
+      put(at_[v], entry_of(e.to));
+      rise(at_[v]);
+    }
+  }
+
+  // A heap whose entries know where they are, so that they can change.
+  void put(std::size_t at, const Entry& entry) {
+    queue_[at] = entry;
+    at_[index(entry.vertex)] = at;
+  }
+  void rise(std::size_t at) {
+    const Entry entry = queue_[at];
+    for (; at > 0 && entry.is_before(queue_[(at - 1) / 2]); at = (at - 1) / 2) put(at, queue_[(at - 1) / 2]);
+    put(at, entry);
+  }
+  void sink(std::size_t at) {
+    if (at >= queue_.size()) return;
+    const Entry entry = queue_[at];
+    for (std::size_t below = 2 * at + 1; below < queue_.size(); below = 2 * at + 1) {
+      if (below + 1 < queue_.size() && queue_[below + 1].is_before(queue_[below])) ++below;
+      if (!queue_[below].is_before(entry)) break;
+      put(at, queue_[below]);
+      at = below;
+    }
+    put(at, entry);
+  }
+
+  const Graph& graph_;
+  Parts parts_;
+  std::vector<std::int64_t> inside_;   ///< bytes to the part that grows
+  std::vector<std::int64_t> outside_;  ///< bytes to vertices that have no part
+  std::vector<int> touched_;           ///< that have bytes inside
+  std::vector<Entry> queue_;           ///< of those that have no part
+  std::vector<std::size_t> at_;        ///< in the queue
+};
+
+}  // namespace
+
+Parts grow(const Graph& graph, std::span<const int> sizes) { return Growing(graph).run(sizes); }
 
 namespace {
 

@@ -22,7 +22,7 @@ void even_out(const Graph& graph, Parts& parts, std::span<const int> sizes);
 /// one as often as it looks at it.
 void improve(const Graph& graph, Parts& parts, int count, std::int64_t budget);
 
-/// Grows parts from a corner of the graph, one after the other. The time goes with the square of the vertices.
+/// Grows parts from a corner of the graph, one after the other.
 [[nodiscard]] Parts grow(const Graph& graph, std::span<const int> sizes);
 
 /// The best there is, where there are not more than `most` ways; else nothing.

@@ -123,7 +123,7 @@ class Placing {
       even_out(part, parts, sizes);
       consider("METIS", std::move(parts));
     }
-    if (vertices.size() <= (all.back().method == "METIS" ? kSmall : kLarge)) consider("grown", grow(part, sizes));
+    if (vertices.size() <= kSmall || all.back().method != "METIS") consider("grown", grow(part, sizes));
 
     // The best two are improved: which of them ends best cannot be told before.
     std::ranges::stable_sort(all, {}, &Candidate::cut);
@@ -155,9 +155,7 @@ class Placing {
   // In all nodes together, and in all sockets, no more is looked at than for the choice of nodes.
   static constexpr std::int64_t kWays = 50'000;
   static constexpr std::int64_t kEdges = 600'000;  ///< looked at to improve one
-  // Growing takes the square of the vertices: no time for the first number, 20 ms for the second.
-  static constexpr std::size_t kSmall = 512;
-  static constexpr std::size_t kLarge = 4096;
+  static constexpr std::size_t kSmall = 512;       ///< so few vertices are grown beside METIS, too
 
   const Graph& graph_;
   std::span<const Where> where_;

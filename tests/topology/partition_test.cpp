@@ -91,6 +91,44 @@ TEST(Partition, EachMoveCostsLeast) {
   }
 }
 
+/// What grow() should do, one vertex after the other by looking at all.
+Parts grow_slowly(const Graph& graph, const std::vector<int>& sizes) {
+  Parts parts(static_cast<std::size_t>(graph.vertices()), -1);
+  const auto part_of = [&](int v) -> int& { return parts[static_cast<std::size_t>(v)]; };
+  for (int p = 0; p < static_cast<int>(sizes.size()); ++p) {
+    for (int left = sizes[static_cast<std::size_t>(p)]; left > 0; --left) {
+      int best = -1;
+      std::pair<std::int64_t, std::int64_t> most;
+      for (int v = 0; v < graph.vertices(); ++v) {
+        if (part_of(v) >= 0) continue;
+        std::int64_t inside = 0;
+        std::int64_t outside = 0;
+        for (const Edge& e : graph.edges(v)) {
+          inside += part_of(e.to) == p ? e.bytes : 0;
+          outside += part_of(e.to) < 0 ? e.bytes : 0;
+        }
+        const std::pair its{2 * inside - outside, inside};
+        if (best < 0 || its > most) {
+          best = v;
+          most = its;
+        }
+      }
+      part_of(best) = p;
+    }
+  }
+  return parts;
+}
+
+TEST(Partition, GrowingTakesWhatIsClosest) {
+  Random random(7);
+  for (int round = 0; round < 200; ++round) {
+    const int n = 1 + random.below(50);
+    const Graph graph = random_graph(random, n, random.below(5 * n));
+    const std::vector<int> sizes = random_sizes(random, n);
+    ASSERT_EQ(grow(graph, sizes), grow_slowly(graph, sizes));
+  }
+}
+
 TEST(Partition, ImprovingEnds) {
   Random random(3);
   const Graph graph = random_graph(random, 2000, 20'000);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <random>
 
 #include "grids.hpp"
 #include "topology/orders.hpp"
@@ -178,6 +179,18 @@ TEST(Place, ManySmallNodes) {
   EXPECT_LT(placed(grid, nearest(grid), large).cost[node], cost(Graph(grid, nearest(grid)), count_up(20'000), large)[node]);
   const std::vector<Graph::Arrow> none;
   EXPECT_EQ(place(Graph(20'000, none), {}, in_sequence(std::vector<int>(100, 200))).method, "as it is");
+}
+
+/// A ring of 6,000 in an order of its own, on nodes too small for METIS: at best one link of three leaves a node.
+TEST(Place, ManySmallNodesOfAGraph) {
+  std::vector<int> order = count_up(6000);
+  std::ranges::shuffle(order, std::mt19937(8));
+  std::vector<Graph::Arrow> arrows;
+  arrows.reserve(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) arrows.push_back({order[i], order[(i + 1) % order.size()], 1});
+  const Answer answer = place(Graph(6000, arrows), {}, in_sequence(std::vector<int>(2000, 3)));
+  EXPECT_TRUE(is_permutation(answer.rank_of));
+  EXPECT_LT(answer.cost[node], 2200);
 }
 
 TEST(Place, RandomGridsAndGraphs) {
