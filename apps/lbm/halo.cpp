@@ -181,8 +181,8 @@ MPI_Datatype Link::received(Direction d, const void* base, int piece, int pieces
   return sent(d == Direction::lend ? Direction::hand_back : Direction::lend, base, piece, pieces);
 }
 
-Halo::Halo(Lattice& lattice) {
-  const Subdomain& box = lattice.box();
+std::vector<Int3> shared_sides(const Subdomain& box) {
+  std::vector<Int3> sides;
   for (int z = -1; z <= 1; ++z) {
     for (int y = -1; y <= 1; ++y) {
       for (int x = -1; x <= 1; ++x) {
@@ -190,11 +190,31 @@ Halo::Halo(Lattice& lattice) {
         const int crossed = (x != 0) + (y != 0) + (z != 0);
         bool shared = crossed == 1 || crossed == 2;
         for (int d = 0; d < 3; ++d) shared = shared && (side[d] == 0 || box.divided(d));
-        if (!shared || box.neighbor(side) == MPI_PROC_NULL) continue;
-        links_.emplace_back(lattice, side);
-        bytes_ += static_cast<long>(links_.back().receive_buffer().size_bytes());
+        if (shared && box.neighbor(side) != MPI_PROC_NULL) sides.push_back(side);
       }
     }
+  }
+  return sides;
+}
+
+long places_across(const Subdomain& box, const Int3& side) {
+  long all = 0;
+  for (const auto& c : kVelocity) {
+    long places = 1;
+    for (int d = 0; d < 3; ++d) {
+      const Range r = range(box, d, side[d], 0, c[d]);
+      const bool crosses = side[d] == 0 || c[d] == -side[d];
+      places *= crosses ? std::max(0, r.last - r.first + 1) : 0;
+    }
+    all += places;
+  }
+  return all;
+}
+
+Halo::Halo(Lattice& lattice) {
+  for (const Int3& side : shared_sides(lattice.box())) {
+    links_.emplace_back(lattice, side);
+    bytes_ += static_cast<long>(links_.back().receive_buffer().size_bytes());
   }
 }
 

@@ -91,6 +91,11 @@ class Link {
   Message send_, receive_;
 };
 
+/// The faces and edges across which a box exchanges something with another.
+[[nodiscard]] std::vector<Int3> shared_sides(const Subdomain& box);
+/// How many places it lends across one of them. It borrows as many.
+[[nodiscard]] long places_across(const Subdomain& box, const Int3& side);
+
 class Halo {
  public:
   explicit Halo(Lattice& lattice);

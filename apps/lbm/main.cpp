@@ -21,6 +21,7 @@
 #include "deck/summary.hpp"
 #include "error.hpp"
 #include "files.hpp"
+#include "ranks.hpp"
 #include "simulation.hpp"
 
 namespace plait::lbm {
@@ -38,7 +39,7 @@ struct Options {
   std::string deck, model, json, output, restart, grid;
   std::vector<std::string> settings;
   long steps = 0;
-  bool no_output = false, no_limit = false, check = false, quiet = false, version = false;
+  bool no_output = false, no_limit = false, check = false, quiet = false, no_reorder = false, version = false;
 };
 
 void describe(CLI::App& app, Options& o) {
@@ -55,6 +56,7 @@ void describe(CLI::App& app, Options& o) {
   app.add_option("--set", o.settings, "KEY=VALUE in place of the deck's, like lattice.size=[64,64,64]; may be repeated")
       ->allow_extra_args(false);
   app.add_option("--grid", o.grid, "Cut the lattice into XxYxZ boxes instead of the best way found");
+  app.add_flag("--no-reorder", o.no_reorder, "Leave ranks where the launcher put them, however much of the halo leaves a node then");
   app.add_option("--json", o.json, "Write the results there");
   app.add_option("--output", o.output, "Folder for fields and checkpoints, in place of the deck's");
   app.add_option("--restart", o.restart, "Go on from this checkpoint");
@@ -94,15 +96,16 @@ std::string read_deck(const std::string& path, MPI_Comm comm) {
   return text;
 }
 
-/// What the run was made of and what it found; complete on process 0.
+/// What the run was made of and what it found; complete on process 0 of `comm`, whatever order the simulation's ranks have: that process
+/// has the folder in which the results are wanted.
 class Report {
  public:
   /// `threads` of each process, of which some may be ranks of their own.
-  Report(const Simulation& s, const ModelInfo& model, int threads) : processes_(1) {
+  Report(const Simulation& s, const ModelInfo& model, const Ranks& ranks, int threads, MPI_Comm comm) : comm_(comm) {
     int processes = 1;
     MPI_Comm_size(MPI_COMM_WORLD, &processes);
-    MPI_Comm_size(s.comm(), &processes_);
-    MPI_Comm_rank(s.comm(), &rank_);
+    MPI_Comm_size(comm, &processes_);
+    MPI_Comm_rank(comm, &rank_);
     const Subdomain& box = s.box();
     const double sites = 1.0 * box.global[0] * box.global[1] * box.global[2];
     char version[MPI_MAX_LIBRARY_VERSION_STRING]{};
@@ -116,6 +119,8 @@ class Report {
     json_["threads"] = threads;
     json_["grid"] = box.grid;
     json_["lattice"] = box.global;
+    json_["nodes"] = ranks.nodes();
+    json_["bytes_between_nodes"] = {{"as_given", ranks.between_nodes_as_given()}, {"as_run", ranks.between_nodes()}};
     json_["fluid_sites"] = s.fluid_sites();
     json_["porosity"] = static_cast<double>(s.fluid_sites()) / sites;
     json_["mpi"] = text.substr(0, text.find('\n'));
@@ -141,7 +146,7 @@ class Report {
       mine[2 * n + k] = t.wait;
       mine[3 * n + k] = t.unpack;
     }
-    MPI_Reduce(mine.data(), sum.data(), static_cast<int>(4 * n), MPI_DOUBLE, MPI_SUM, 0, s.comm());
+    MPI_Reduce(mine.data(), sum.data(), static_cast<int>(4 * n), MPI_DOUBLE, MPI_SUM, 0, comm_);
     if (!first() || n == 0) return;
     std::vector<double> parts[4], halo, step;
     for (std::size_t k = skip; k < n; k += 2) {
@@ -170,6 +175,12 @@ class Report {
     fmt::print("{}: {}x{}x{} sites, {} fluid, {} processes x {} threads, {}\n", j["deck"].get<std::string>(), j["lattice"][0].get<int>(),
                j["lattice"][1].get<int>(), j["lattice"][2].get<int>(), j["fluid_sites"].get<long>(), j["processes"].get<int>(),
                j["threads"].get<int>(), j["model"].get<std::string>());
+    if (j["nodes"].get<int>() > 1) {
+      const auto megabytes = [&](const char* key) { return 1e-6 * j["bytes_between_nodes"][key].get<double>(); };
+      const double now = megabytes("as_run"), given = megabytes("as_given");
+      fmt::print("  {:.4g} MB a step between {} nodes{}\n", now, j["nodes"].get<int>(),
+                 now == given ? "" : fmt::format(" ({:.4g} MB with ranks in the launcher's order)", given));
+    }
     if (j.contains("step_ms")) {
       const auto median = [&](const char* key) { return j[key]["median"].get<double>(); };
       fmt::print("  step {:.3f} ms ({:.3f} to {:.3f}): compute {:.3f}, pack {:.3f}, wait {:.3f}, unpack {:.3f}\n", median("step_ms"),
@@ -193,7 +204,8 @@ class Report {
   }
 
  private:
-  int processes_, rank_ = 0;  ///< of the simulation's communicator
+  MPI_Comm comm_;
+  int processes_ = 1, rank_ = 0;
   nlohmann::json json_;
 };
 
@@ -393,8 +405,9 @@ void simulate(const Options& o, const ModelInfo& model, MPI_Comm comm, int threa
     lock.emplace(stem, comm);
   }
   if (!o.json.empty()) prepare_results(o.json, comm);
-  Simulation s(deck, model, setup.grid, setup.threads, std::filesystem::path(o.deck).parent_path().string(), comm);
-  Report report(s, model, by_threads ? omp_get_max_threads() : setup.threads);
+  const Ranks ranks(deck, setup.grid, comm, !o.no_reorder);
+  Simulation s(deck, model, setup.grid, setup.threads, std::filesystem::path(o.deck).parent_path().string(), ranks.comm());
+  Report report(s, model, ranks, by_threads ? omp_get_max_threads() : setup.threads, comm);
   s.initialize();
   if (!o.restart.empty()) read_checkpoint(s, o.restart);
   const long last = o.steps ? s.step() + o.steps : deck.steps;

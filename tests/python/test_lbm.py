@@ -28,11 +28,13 @@ def mpi():
 def lbm(mpi, tmp_path):
     """Runs plait-lbm on a deck; the answer has .json, the results, where it ended well."""
 
-    def start(deck="porous", *options: str, processes=1, threads=1, hosts=1, settings=(), seconds=SECONDS, before=()) -> CompletedRun:
+    def start(
+        deck="porous", *options: str, processes=1, threads=1, hosts=1, settings=(), seconds=SECONDS, before=(), quiet=True
+    ) -> CompletedRun:
         path = DECKS / f"{deck}.toml" if isinstance(deck, str) else deck
         results = tmp_path / "results.json"
         results.unlink(missing_ok=True)
-        words = [*before, str(mpi.build / "bin/plait-lbm"), str(path), "--quiet", *options]
+        words = [*before, str(mpi.build / "bin/plait-lbm"), str(path), *(["--quiet"] if quiet else []), *options]
         if "--json" not in options:
             words += ["--json", str(results)]
         for setting in settings:
@@ -130,6 +132,44 @@ def test_same_bits_on_simulated_nodes(mpi, lbm, model, processes, threads, hosts
     assert spread.json["digest"] == alone.json["digest"]
 
 
+# A row of boxes lies on a node where ranks are in the launcher's order, and a square of them at best.
+LONG = ["lattice.size=[64,12,12]", "geometry.packing.radius=3.0"]
+EIGHT = ("--grid", "4x2x1", "--no-limit")
+
+
+@pytest.mark.thorough_where(model=("partitioned", "multiple"))
+@pytest.mark.parametrize(("model", "threads"), [("pure-mpi", 1), ("gaspi", 2), ("gaspi-shared", 1), ("partitioned", 2), ("multiple", 2)])
+def test_reordered_ranks_send_less_between_nodes_and_compute_the_same(mpi, lbm, model, threads):
+    if reason := why_no_nodes(mpi):
+        pytest.skip(reason)
+    shape = {"processes": 8, "threads": threads, "hosts": 2, "settings": LONG}
+    reordered = lbm("porous", "--steps", "9", "--model", model, *EIGHT, **shape)
+    assert reordered.returncode == 0, reordered.stderr
+    between = reordered.json["bytes_between_nodes"]
+    assert reordered.json["nodes"] == 2 and 0 < 3 * between["as_run"] < between["as_given"]
+    as_given = lbm("porous", "--steps", "9", "--model", model, "--no-reorder", *EIGHT, **shape)
+    assert as_given.returncode == 0, as_given.stderr
+    assert set(as_given.json["bytes_between_nodes"].values()) == {between["as_given"]}
+    assert reordered.json["digest"] == as_given.json["digest"]
+
+
+def test_files_of_reordered_ranks(mpi, lbm, tmp_path):
+    """8 x 1 on two nodes write, and 1 x 1 goes on from their checkpoint."""
+    if reason := why_no_nodes(mpi):
+        pytest.skip(reason)
+    settings = [*LONG, "output.checkpoint-every=6"]
+    out = [tmp_path / name for name in ("alone", "spread")]
+    alone = lbm("porous", "--steps", "6", "--output", str(out[0]), settings=settings)
+    spread = lbm("porous", "--steps", "6", "--output", str(out[1]), *EIGHT, processes=8, hosts=2, settings=settings, quiet=False)
+    assert spread.returncode == 0, spread.stderr
+    assert " MB a step between 2 nodes (" in spread.stdout
+    assert (out[1] / "porous-6.vti").read_bytes() == (out[0] / "porous-6.vti").read_bytes()
+    assert (out[1] / "porous.checkpoint").read_bytes() == (out[0] / "porous.checkpoint").read_bytes()
+    again = lbm("porous", "--steps", "1", "--restart", str(out[1] / "porous.checkpoint"), *EIGHT, processes=8, hosts=2, settings=LONG)
+    assert again.returncode == 0, again.stderr
+    assert again.json["digest"] == lbm("porous", "--steps", "7", settings=LONG).json["digest"] != alone.json["digest"]
+
+
 # ---- published physics
 
 
@@ -175,6 +215,7 @@ def test_results_have_every_part_of_the_time(lbm):
     assert r["mlups"] == pytest.approx(r["fluid_sites"] / r["step_ms"]["median"] / 1e3)
     assert r["limit_fraction"] == pytest.approx(r["mlups"] / r["limit_mlups"])
     assert (r["processes"], r["threads"], r["grid"], r["steps"]) == (2, 1, [1, 2, 1], 40)
+    assert (r["nodes"], r["bytes_between_nodes"]) == (1, {"as_given": 0, "as_run": 0})
 
 
 def test_fields_are_the_flow_in_vtk_form(lbm, tmp_path):

@@ -106,5 +106,21 @@ TEST(Halo, OnlyFiveOfNineteenPopulationsCrossAFace) {
   EXPECT_EQ(all[0].halo->bytes(), 2L * 5 * 16 * 16 * 8);
 }
 
+TEST_P(HaloTest, BytesAreKnownBeforeThereIsALattice) {
+  Deck deck = test::empty_deck({18, 9, 11});
+  deck.walls[1] = {Double3{}, Double3{}};
+  for (const auto& p : processes_of(deck, GetParam())) {
+    const std::vector<Int3> sides = shared_sides(p.box);
+    ASSERT_EQ(sides.size(), p.halo->links().size());
+    long places = 0;
+    for (std::size_t k = 0; k < sides.size(); ++k) {
+      EXPECT_EQ(p.halo->links()[k].neighbor(), p.box.neighbor(sides[k]));
+      EXPECT_EQ(places_across(p.box, sides[k]), static_cast<long>(p.halo->links()[k].extent().count));
+      places += places_across(p.box, sides[k]);
+    }
+    EXPECT_EQ(p.halo->bytes(), places * static_cast<long>(sizeof(double)));
+  }
+}
+
 }  // namespace
 }  // namespace plait::lbm
