@@ -24,6 +24,7 @@ class Application:
     rate: str = ""  # the key of the updates a second
     writes: tuple[str, ...] = ()  # models that write fields
     short: tuple[str, ...] = ()  # options of runs that are only measured
+    not_reordered: tuple[str, ...] = ()  # options of runs whose ranks stay in the launcher's order
     least_seconds: float = 0.0  # that a run should take, where steps are short
     whole: str = ""  # what the run of the whole deck is called
     missing: str = ""  # what is not known without it
@@ -56,6 +57,7 @@ LBM = Application(
     # Threads that are ranks cannot open a file together.
     writes=("pure-mpi", *_HYBRID[:-1]),
     short=("--no-output",),
+    not_reordered=("--no-reorder",),
     whole="flow",
     missing="no permeability",
 )

@@ -230,10 +230,11 @@ def compare(
     minutes: Annotated[float, typer.Option(metavar="M", help="How long all runs may take together.")] = 5.0,
     models: Annotated[list[str] | None, typer.Option("--model", metavar="NAME", help="Only this model; may be repeated.")] = None,
     repeats: Annotated[int, typer.Option(metavar="R", help="How often each model runs.")] = 3,
+    hosts: Annotated[int, typer.Option(metavar="H", help="Spread each run over H simulated nodes of this machine.")] = 1,
 ) -> None:
     from plait.compare import compare as run_compare
 
-    raise typer.Exit(run_compare(deck, mpis.find(ctx.obj), out, minutes, models, repeats))
+    raise typer.Exit(run_compare(deck, mpis.find(ctx.obj), out, minutes, models, repeats, hosts=hosts))
 
 
 @app.command(help="Run the benchmarks, or those named, into a folder of results; goes on where it was interrupted.")

@@ -43,8 +43,10 @@ def compare(
     models: list[str] | None = None,
     repeats: int = 3,
     settings: list[str] | None = None,
+    hosts: int = 1,
 ) -> int:
-    """Runs `deck` in every model (or only `models`) that fits the machine, `repeats` times in turn, within `minutes`.
+    """Runs `deck` in every model (or only `models`) that fits the machine, `repeats` times in turn, within `minutes`, each time on
+    `hosts` simulated nodes.
 
     Writes compare.json and compare.png, of a flow velocity.png and the fields, into `out`; `settings` are key=value lines that
     replace the deck's. Returns the exit status: 0; 1 where something went wrong (one line on stderr tells what) or
@@ -52,7 +54,7 @@ def compare(
     """
     job = None
     try:
-        job = prepare(deck, mpi, out, minutes, models, repeats, settings or [])
+        job = prepare(deck, mpi, out, minutes, models, repeats, settings or [], hosts)
         status = job.run()
     except (CompareError, FileError, MpiError, OSError) as error:
         _complain(str(error))
@@ -69,7 +71,9 @@ def _complain(line: str) -> None:
     print(f"plait compare: {' '.join(line.split())}", file=sys.stderr)
 
 
-def prepare(deck: Path, mpi: Mpi, out: Path, minutes: float, models: list[str] | None, repeats: int, settings: list[str]) -> Comparison:
+def prepare(
+    deck: Path, mpi: Mpi, out: Path, minutes: float, models: list[str] | None, repeats: int, settings: list[str], hosts: int
+) -> Comparison:
     """Checks all that can be checked before anything runs."""
     if minutes <= 0 or repeats < 1:
         raise CompareError(f"minutes must be more than 0 and repeats at least 1, not {minutes:g} and {repeats}")
@@ -86,12 +90,15 @@ def prepare(deck: Path, mpi: Mpi, out: Path, minutes: float, models: list[str] |
     lacking = [model for model in models or known if model not in wanted]
     if models and lacking:
         raise CompareError(f"{lacking[0]}: {NO_CLUSTER}")
+    _, cores = launch.usable_cores()
+    rows, few = plan.on_nodes(plan.shapes(cores, wanted, application=application), hosts)
+    launch.require_nodes(mpi, hosts)
     check_deck(mpi, program, deck, settings)
     prepare_folder(out)
-    _, cores = launch.usable_cores()
-    rows = plan.shapes(cores, wanted, application=application)
     notes = [f"{model} is left out: {NO_CLUSTER}." for model in lacking]
-    return Comparison(deck, content, mpi, application, out, 60 * minutes, repeats, settings, cores, rows, notes=notes)
+    if few:
+        notes.append(f"Left out, with fewer processes than the {hosts} nodes: {', '.join(row.name for row in few)}.")
+    return Comparison(deck, content, mpi, application, out, 60 * minutes, repeats, settings, hosts, cores, rows, notes=notes)
 
 
 def read_deck(deck: Path, settings: Sequence[str]) -> dict:
@@ -153,6 +160,7 @@ class Comparison:
     seconds: float
     repeats: int
     settings: list[str]
+    hosts: int
     cores: int
     rows: list[Row]
     steps: int = 0
@@ -179,11 +187,15 @@ class Comparison:
         return str(self.content.get("title", self.deck.stem))
 
     @property
+    def where(self) -> str:
+        return f"{self.cores} cores" + (f", as {self.hosts} simulated nodes" if self.hosts > 1 else "")
+
+    @property
     def left(self) -> float:
         return self.start + self.seconds - time.monotonic()
 
     def run(self) -> int:
-        self.console.print(f"[bold]{self.title}[/]: {self.deck.name} with {self.mpi.name} on {self.cores} cores", highlight=False)
+        self.console.print(f"[bold]{self.title}[/]: {self.deck.name} with {self.mpi.name} on {self.where}", highlight=False)
         try:
             pace = Pace(lambda: (time.monotonic() - self.start) / self.seconds, lambda: f"at most {clock(self.left)} left")
             with progress(self.console, self.start, pace) as self.show:
@@ -201,8 +213,12 @@ class Comparison:
     # ---- the runs
 
     def calibrate(self) -> None:
-        """A short run of every row tells how long its steps take. Oversubscribed rows may be too slow to go on."""
-        for row in list(self.rows):
+        """A short run of every row tells how long its steps take. Oversubscribed rows may be too slow to go on.
+
+        Where it had its ranks in another order than the launcher's, and sent less between nodes so, a row in that order follows.
+        """
+        rows = list(self.rows)
+        for row in rows:
             self.show(f"short run first: {row.label}")
             most = OVERSUBSCRIBED_SHARE * self.seconds if row.oversubscribed else self.left
             started = time.monotonic()
@@ -216,6 +232,11 @@ class Comparison:
             row.calibration = report
             row.step_s = report["step_ms"]["median"] / 1e3
             row.overhead_s = max(0.0, time.monotonic() - started - CALIBRATION_STEPS * row.step_s)
+            if other := row.with_ranks_in_order():
+                for some in rows, self.rows:
+                    some.insert(some.index(row) + 1, other)
+        if not self.rows:
+            raise CompareError("no model was fast enough to go on; give it more time with --minutes")
 
     def measure(self) -> None:
         """All rows in turn, and again."""
@@ -278,7 +299,9 @@ class Comparison:
             line = [str(program), str(self.deck), "--model", row.model, "--json", str(report)]
             for setting in self.settings:
                 line += ["--set", setting]
-            done = launch.run(self.mpi, [*line, *options], row.processes, row.threads, timeout=max(1.0, timeout), capture=True)
+            order = self.application.not_reordered if row.reordered is False else ()
+            shape = row.processes, row.threads, row.hosts
+            done = launch.run(self.mpi, [*line, *options, *order], *shape, timeout=max(1.0, timeout), capture=True)
             if done.returncode == launch.TIMED_OUT:
                 return None
             found = json.loads(report.read_text()) if report.exists() else {}
@@ -291,7 +314,8 @@ class Comparison:
         return found
 
     def fastest(self, writes: bool = False) -> Row:
-        fitting = [row for row in self.rows if not row.oversubscribed]
+        # On several nodes there may be no other rows than oversubscribed ones.
+        fitting = [row for row in self.rows if not row.oversubscribed] or self.rows
         if writes:
             fitting = [row for row in fitting if row.model in self.application.writes] or fitting
         return min(fitting, key=lambda row: row.step["median"] if row.samples else 1e3 * row.step_s)
@@ -309,10 +333,16 @@ class Comparison:
         content = {
             "schema": store.SCHEMA,
             "benchmark": self.application.benchmark,
-            "command": f"./plait --mpi {self.mpi.name} compare {self.deck}",
+            "command": f"./plait --mpi {self.mpi.name} compare {self.deck}" + (f" --hosts {self.hosts}" if self.hosts > 1 else ""),
             "date": self.began,
             "plait": store.plait_version(),
-            "settings": {"load": self.load, "steps": self.steps, "repeats": self.repeats, "seconds": self.seconds},
+            "settings": {
+                "nodes": self.hosts,
+                "load": self.load,
+                "steps": self.steps,
+                "repeats": self.repeats,
+                "seconds": self.seconds,
+            },
             "skipped": {},
             "points": [point for row in measured for point in row.as_points()],
             "machine": results.machine(self.cores),
@@ -357,6 +387,8 @@ class Comparison:
             say(note, highlight=False)
         if any(row.samples and not row.oversubscribed for row in self.rows):
             say(results.winner(self.rows), style="bold", highlight=False, soft_wrap=True)
+        for sentence in results.reordering(self.rows):
+            say(sentence, highlight=False, soft_wrap=True)
         if self.whole:
             self.tell_whole()
         say(f"Written: {', '.join(str(path) for path in self.written)}", highlight=False, soft_wrap=True)
@@ -390,7 +422,7 @@ class Comparison:
 
         self.show("drawing")
         times = self.out / "compare.png"
-        pictures.draw_times(results.in_order(self.rows), f"{self.title}: {self.mpi.name}, {self.cores} cores", times)
+        pictures.draw_times(results.in_order(self.rows), f"{self.title}: {self.mpi.name}, {self.where}", times)
         self.written.append(times)
         fields = self.out / f"{self.deck.stem}-{self.whole.get('step', self.whole['steps'])}.vti" if self.whole else None
         if fields and fields.exists():

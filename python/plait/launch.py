@@ -136,6 +136,14 @@ def _wait_until(launcher: subprocess.Popen, marker: str, timeout: float | None, 
                 raise
 
 
+def require_shape(processes: int, threads: int, hosts: int) -> None:
+    for name, value in (("processes", processes), ("threads", threads), ("hosts", hosts)):
+        if value < 1:
+            raise MpiError(f"{name} must be at least 1, not {value}")
+    if hosts > processes:
+        raise MpiError(f"{hosts} hosts need at least {hosts} processes, there are only {processes}")
+
+
 def command(
     mpi: Mpi,
     program: list[str],
@@ -148,11 +156,7 @@ def command(
     preload: bool = False,
 ) -> tuple[list[str], dict[str, str]]:
     """The launch line and the whole environment for it."""
-    for name, value in (("processes", processes), ("threads", threads), ("hosts", hosts)):
-        if value < 1:
-            raise MpiError(f"{name} must be at least 1, not {value}")
-    if hosts > processes:
-        raise MpiError(f"{hosts} hosts need at least {hosts} processes, there are only {processes}")
+    require_shape(processes, threads, hosts)
     logical, physical = usable_cores()
     allocated = allocated_nodes()
     here = -(-processes // allocated)  # of a batch job's nodes, ours is as good as any
@@ -220,9 +224,13 @@ def _namespace_root() -> list[str]:
     return [] if os.geteuid() == 0 else ["unshare", "-Ur", "--"]
 
 
-def _sandbox(mpi: Mpi, hosts: int) -> list[str]:
-    if reason := why_no_nodes(mpi):
+def require_nodes(mpi: Mpi, hosts: int) -> None:
+    if hosts > 1 and (reason := why_no_nodes(mpi)):
         raise MpiError(f"cannot simulate {hosts} hosts: {reason}")
+
+
+def _sandbox(mpi: Mpi, hosts: int) -> list[str]:
+    require_nodes(mpi, hosts)
     return [*_namespace_root(), str(NODES / "mpinodes"), "with", str(hosts)]
 
 

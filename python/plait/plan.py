@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from plait.applications import LBM, Application
+from plait.launch import require_shape
 from plait.machine import numa_domains
 from plait.results import Row
 
@@ -39,6 +40,14 @@ def shapes(cores: int, models: Sequence[str] = (), domains: int | None = None, a
     for row in rows:
         row.application = application
     return list({row.name: row for row in rows}.values())
+
+
+def on_nodes(rows: Sequence[Row], hosts: int) -> tuple[list[Row], list[Row]]:
+    """The rows that have a process for each of so many nodes, and those that have too few. Raises MpiError where none has enough."""
+    require_shape(max(row.processes for row in rows), 1, hosts)
+    for row in rows:
+        row.hosts = hosts
+    return [row for row in rows if row.processes >= hosts], [row for row in rows if row.processes < hosts]
 
 
 def plan(rows: Sequence[Row], seconds: float, repeats: int) -> int:

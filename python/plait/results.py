@@ -19,6 +19,7 @@ from plait.applications import LBM, Application
 from plait.files import replacing
 
 NARROWEST = 120
+IN_ORDER = ", not reordered"  # behind the name of what has ranks in the launcher's order, where another is better
 
 
 @dataclass
@@ -36,18 +37,39 @@ class Row:
     overhead_s: float = 0.0  # and all that a run needs besides
     note: str = ""  # what the user should know about this row
     application: Application = LBM
+    hosts: int = 1  # simulated nodes
+    reordered: bool | None = None  # are ranks in another order than the launcher's? None: that would change nothing between nodes
 
     @property
     def shape(self) -> str:
         return f"{self.processes} × {self.threads}"
 
     @property
+    def nodes(self) -> int:
+        """As many as the program has seen, which may be a batch job's."""
+        return self.calibration.get("nodes", self.hosts)
+
+    @property
+    def side(self) -> str:
+        return self.model + (IN_ORDER if self.reordered is False else "")
+
+    @property
     def name(self) -> str:
-        return f"{self.model} {self.shape}"
+        return f"{self.side} {self.shape}"
 
     @property
     def label(self) -> str:
         return self.name + (" (oversubscribed)" if self.oversubscribed else "")
+
+    def with_ranks_in_order(self) -> Row | None:
+        """The same with ranks in the launcher's order, where the short run was in another and less left a node for it."""
+        between = self.calibration.get("bytes_between_nodes")
+        if self.reordered is not None or not between or between["as_run"] == between["as_given"]:
+            return None
+        self.reordered = True
+        return Row(
+            self.model, self.processes, self.threads, self.oversubscribed, application=self.application, hosts=self.hosts, reordered=False
+        )
 
     @property
     def combined(self) -> dict[str, dict[str, float]]:
@@ -77,7 +99,8 @@ class Row:
 
     def as_points(self) -> list[dict]:
         """As measurement.schema.json has them; a sample is a round's median."""
-        shape = {"processes": self.processes, "threads": self.threads, "nodes": 1, "oversubscribed": self.oversubscribed}
+        shape = {"processes": self.processes, "threads": self.threads, "nodes": self.nodes, "oversubscribed": self.oversubscribed}
+        shape |= self._order
         points = []
         for quantity in ("step", "halo") if self.application.halo else ("step",):
             # Where nothing is exchanged a halo takes no time, and is no point.
@@ -91,7 +114,9 @@ class Row:
             "model": self.model,
             "processes": self.processes,
             "threads": self.threads,
+            "nodes": self.nodes,
             "oversubscribed": self.oversubscribed,
+            **self._order,
             "rounds": len(self.samples),
             **self.combined,
             self.application.rate: self.rate,
@@ -101,6 +126,10 @@ class Row:
             "samples": self.samples,
         }
 
+    @property
+    def _order(self) -> dict[str, bool]:
+        return {} if self.reordered is None else {"reordered": self.reordered}
+
 
 def in_order(rows: Sequence[Row]) -> list[Row]:
     """The rows that were measured, the fastest first, oversubscribed ones after all others."""
@@ -109,7 +138,8 @@ def in_order(rows: Sequence[Row]) -> list[Row]:
 
 def base_of(rows: Sequence[Row]) -> Row | None:
     """The row that the others are compared with."""
-    return next((row for row in in_order(rows) if row.model == row.application.base and not row.oversubscribed), None)
+    fitting = (row for row in in_order(rows) if row.model == row.application.base and not row.oversubscribed)
+    return next((row for row in fitting if row.reordered is not False), None)
 
 
 def differing(rows: Sequence[Row]) -> list[str]:
@@ -129,7 +159,7 @@ def table(rows: Sequence[Row]) -> Table:
     for heading in columns:
         shown.add_column(heading, justify="right", overflow="fold")
     for row in in_order(rows):
-        name = row.model + (" (oversubscribed)" if row.oversubscribed else "")
+        name = row.side + (" (oversubscribed)" if row.oversubscribed else "")
         style = "dim" if row.oversubscribed else ""
         shown.add_row(name, row.shape, *(cell(row) for cell in columns.values()), style=style)
     return shown
@@ -163,6 +193,26 @@ def winner(rows: Sequence[Row]) -> str:
     slowest_round = max(sample["step_ms"]["median"] for sample in best.samples)
     near = [row.name for row in others if min(sample["step_ms"]["median"] for sample in row.samples) <= slowest_round]
     return sentence + (f"; within the spread of the rounds: {', '.join(near)}." if near else ".")
+
+
+def reordering(rows: Sequence[Row]) -> list[str]:
+    """Sentences: what another order of ranks than the launcher's brings on these nodes."""
+    told = [row for row in rows if "bytes_between_nodes" in row.calibration and row.nodes > 1]
+    if told and all(row.reordered is None for row in told):
+        return [f"Ranks are in the launcher's order: none was found that sends less between the {told[0].nodes} nodes."]
+    said = []
+    for row in (row for row in told if row.reordered and row.samples):
+        between = row.calibration["bytes_between_nodes"]
+        moved = f"send {_megabytes(between['as_run'])} a step between the {row.nodes} nodes, not {_megabytes(between['as_given'])}"
+        shape = (row.model, row.processes, row.threads)
+        other = next((r for r in rows if r.reordered is False and r.samples and (r.model, r.processes, r.threads) == shape), None)
+        times = f", and a step takes {_ms(row.step['median'])} ms, not {_ms(other.step['median'])} ms" if other else ""
+        said.append(f"{row.label}: ranks in another order than the launcher's {moved}{times}.")
+    return said
+
+
+def _megabytes(count: int) -> str:
+    return f"{count / 1e6:.3g} MB"
 
 
 def machine(cores: int) -> dict:

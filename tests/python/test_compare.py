@@ -65,11 +65,14 @@ class StandIn:
     lines: list[tuple[list[str], int, int]] = field(default_factory=list)
     act: dict[int, object] = field(default_factory=dict)  # at the n-th run
     checked: CompletedRun = field(default_factory=lambda: CompletedRun(0))  # what is said of the deck
+    hosts: set[int] = field(default_factory=set)  # of all runs
+    less: dict[str, float] = field(default_factory=dict)  # by model: what part leaves a node of what does in the launcher's order
 
     def run(self, mpi, program, processes, threads, hosts=1, env=None, timeout=None, capture=False) -> CompletedRun:
         if "--check" in program:
             return self.checked
         self.lines.append((program, processes, threads))
+        self.hosts.add(hosts)
         if bad := self.act.get(len(self.lines)):
             if isinstance(bad, BaseException):
                 raise bad
@@ -78,6 +81,8 @@ class StandIn:
         model = options["--model"]
         steps = int(options.get("--steps", 300))
         step = self.step_ms[model] * (self.slow_oversubscribed if processes * threads > 2 else 1)
+        less = 1 if "--no-reorder" in program else self.less.get(model, 1)
+        step *= less
         seconds = self.startup + steps * step / 1e3
         if seconds > timeout:
             self.clock += timeout
@@ -85,6 +90,9 @@ class StandIn:
         self.clock += seconds
         of = self.of_plate if model in HEAT.models else self.report
         report = of(model, processes, threads, steps, step)
+        if of == self.report:
+            between = 5_000_000 if hosts > 1 else 0
+            report |= {"nodes": hosts, "bytes_between_nodes": {"as_given": between, "as_run": int(between * less)}}
         Path(options["--json"]).write_text(json.dumps(report))
         if "--output" in options:
             write_vti(Path(options["--output"]) / f"duct-{steps}.vti")
@@ -315,6 +323,68 @@ def test_bad_input_is_one_line(place: Place, capsys):
 
 
 @pytest.fixture
+def nodes(place: Place, monkeypatch) -> None:
+    """Enough cores for some, in one NUMA domain."""
+    monkeypatch.setattr(module.launch, "usable_cores", lambda: (8, 8))
+    monkeypatch.setattr(module.launch, "why_no_nodes", lambda mpi: None)
+    monkeypatch.setattr(plan, "numa_domains", lambda: 1)
+
+
+@pytest.mark.usefixtures("nodes")
+def test_on_nodes_each_order_of_ranks_is_measured_where_they_differ(place: Place, capsys):
+    place.standin.less = {"pure-mpi": 0.5}
+    assert place.compare(models=["pure-mpi", "masteronly"], repeats=2, hosts=2) == 0
+    assert place.standin.hosts == {2}
+    found = place.json()
+    rows = [(run["model"], run["processes"], run.get("reordered"), run["rounds"], run["nodes"]) for run in found["runs"]]
+    assert rows == [("pure-mpi", 8, True, 2, 2), ("pure-mpi", 8, False, 2, 2), ("masteronly", 2, None, 2, 2)]
+    points = [(p["side"], p.get("reordered"), p["nodes"]) for p in found["points"] if p["quantity"] == "step"]
+    assert points == [("pure-mpi", True, 2), ("pure-mpi", False, 2), ("masteronly", None, 2)]
+    assert found["command"].endswith(" --hosts 2") and found["settings"]["nodes"] == 2
+    # Short run, rounds; the flow is the fastest row's.
+    assert ["--no-reorder" in line for line, _, _ in place.standin.lines] == [False, True, False] * 3 + [False]
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "with mpich on 8 cores, as 2 simulated nodes" in printed
+    assert "Left out, with fewer processes than the 2 nodes: masteronly 1 × 8." in printed
+    assert "pure-mpi, not reordered 8 × 1 20.0" in printed and " 1.00 pure-mpi, not reordered" in printed  # pure MPI is the reordered one
+    order = "pure-mpi 8 × 1: ranks in another order than the launcher's send 2.5 MB a step between the 2 nodes, not 5 MB"
+    assert f"{order}, and a step takes 10.00 ms, not 20.00 ms." in printed
+    page = (place.out / "report.html").read_text()
+    assert "pure-mpi, not reordered 8 × 1 on 2 nodes" in page and "fastest as pure-mpi 8 × 1 on 2 nodes" in page
+
+
+@pytest.mark.usefixtures("nodes")
+def test_an_order_that_nothing_betters_is_told_once_and_on_nodes_alone(place: Place, capsys):
+    told = "Ranks are in the launcher's order: none was found that sends less between the 2 nodes."
+    assert place.compare(models=["pure-mpi", "masteronly"], repeats=1, hosts=2) == 0
+    assert " ".join(capsys.readouterr().out.split()).count(told) == 1
+    assert place.compare(models=["pure-mpi", "masteronly"], repeats=1) == 0
+    printed = capsys.readouterr().out
+    assert "order of ranks" not in printed and "nodes" not in printed
+    assert len(place.json()["runs"]) == 3 and not any("reordered" in run for run in place.json()["runs"])
+
+
+@pytest.mark.usefixtures("nodes")
+def test_nodes_that_cannot_be(place: Place, monkeypatch, capsys):
+    assert place.compare(hosts=9) == 2
+    assert capsys.readouterr().err == "plait compare: 9 hosts need at least 9 processes, there are only 8\n"
+    assert place.compare(hosts=0) == 2
+    assert capsys.readouterr().err == "plait compare: hosts must be at least 1, not 0\n"
+    monkeypatch.setattr(module.launch, "why_no_nodes", lambda mpi: "ip is not installed")
+    assert place.compare(hosts=2) == 2
+    assert capsys.readouterr().err == "plait compare: cannot simulate 2 hosts: ip is not installed\n"
+    assert not place.standin.lines
+
+
+def test_on_nodes_there_may_be_oversubscribed_rows_alone(place: Place, monkeypatch):
+    monkeypatch.setattr(module.launch, "why_no_nodes", lambda mpi: None)
+    assert place.compare(models=["masteronly"], hosts=2) == 0
+    assert [(run["processes"], run["threads"]) for run in place.json()["runs"]] == [(2, 2)] and place.json()["permeability"] == 3.25
+    place.standin.slow_oversubscribed = 5000
+    assert place.compare(models=["masteronly"], hosts=2) == 1
+
+
+@pytest.fixture
 def plate(place: Place) -> Place:
     """The place with a plate's deck, and what computes it."""
     for program in "plait-heat", "plait-heat-cluster":
@@ -347,6 +417,15 @@ def test_a_plate_is_computed_by_openmp_by_mpi_and_by_both(plate: Place, capsys):
     assert "The fastest is mpi 2 × 1: 0.800 ms per step." in printed
     assert "The plate is at most 0.25 from its steady state, after 300 steps." in printed
     assert {path.name for path in plate.out.iterdir()} == {"compare.json", "compare.png", "report.html"}
+
+
+def test_a_plate_on_nodes(plate: Place, monkeypatch, capsys):
+    monkeypatch.setattr(module.launch, "why_no_nodes", lambda mpi: None)
+    assert plate.compare(repeats=1, hosts=2) == 0
+    shapes = {(run["model"], run["processes"], run["threads"], run["nodes"]) for run in plate.json()["runs"]}
+    assert shapes == {("mpi", 2, 1, 2), ("cluster", 2, 1, 2), ("hybrid", 2, 2, 2), ("cluster", 2, 2, 2)}
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "fewer processes than the 2 nodes: openmp 1 × 2, hybrid 1 × 2, cluster 1 × 2." in printed and "order of ranks" not in printed
 
 
 def test_short_steps_of_a_plate_are_many(plate: Place):

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from plait import compare as module
-from plait import mpis, plan, vti
+from plait import launch, mpis, plan, vti
 from plait.applications import HEAT
 from plait.mpis import ROOT
 
@@ -28,6 +28,25 @@ def test_real_deck_from_end_to_end(tmp_path: Path):
     assert (tmp_path / "velocity.png").stat().st_size > 10_000 and (tmp_path / "compare.png").stat().st_size > 10_000
     speed = vti.read(tmp_path / "porous-60.vti").arrays["velocity"]
     assert speed.shape == (24, 24, 24, 3) and np.isfinite(speed).all() and speed[..., 0].mean() > 0
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(not (ROOT / "build" / REAL / "bin" / "plait-lbm").exists(), reason=f"plait-lbm is not built for {REAL}")
+def test_real_ranks_in_both_orders_on_nodes(tmp_path: Path, monkeypatch, capsys):
+    """A short channel is cut into 4 x 1 x 2 boxes: a row of four is on each node, and a square at best."""
+    mpi = mpis.find(REAL)
+    if reason := launch.why_no_nodes(mpi):
+        pytest.skip(reason)
+    shapes = plan.shapes
+    monkeypatch.setattr(plan, "shapes", lambda cores, *words, **more: shapes(8, *words, **more))
+    settings = ["lattice.size=[32,12,12]", "geometry.packing.radius=3.0", "run.steps=40"]
+    options = {"models": ["pure-mpi"], "repeats": 1, "settings": settings, "hosts": 2}
+    assert module.compare(ROOT / "decks/porous.toml", mpi, tmp_path, 2.0, **options) == 0
+    found = json.loads((tmp_path / "compare.json").read_text())
+    runs = {run["reordered"]: run for run in found["runs"]}
+    between = {reordered: run["samples"][0]["bytes_between_nodes"]["as_run"] for reordered, run in runs.items()}
+    assert between[True] < between[False] and runs[True]["digest"] == runs[False]["digest"]
+    assert "pure-mpi 8 × 1: ranks in another order than the launcher's send " in capsys.readouterr().out
 
 
 @pytest.mark.thorough

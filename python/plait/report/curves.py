@@ -9,6 +9,8 @@ from math import comb
 from pathlib import Path
 from statistics import median
 
+from plait.results import IN_ORDER
+
 # Two medians that differ by less are the same, whatever the samples.
 LEAST_CHANGE = 1.05
 LEAST_P = 0.01
@@ -91,7 +93,12 @@ class Point:
     at: tuple[tuple[str, int], ...]
     shape: Shape
     oversubscribed: bool
+    reordered: bool  # False: ranks are in the launcher's order, though another is better
     stat: Stat
+
+    @property
+    def name(self) -> str:
+        return f"{self.side}{'' if self.reordered else IN_ORDER} {self.shape}"
 
     def x(self, name: str) -> int:
         return dict(self.at)[name]
@@ -111,6 +118,7 @@ class Data:
             for p in m["points"]:
                 shape = Shape(p["processes"], p["at"].get("threads", p["threads"]), p["nodes"])
                 key = (m["benchmark"], p["quantity"], p["side"], tuple(sorted(p["at"].items())), shape, p["oversubscribed"])
+                key += (p.get("reordered", True),)
                 samples.setdefault(key, []).extend(p["samples"])
         self.points = [Point(*key, Stat(tuple(found))) for key, found in samples.items()]
 

@@ -88,7 +88,7 @@ def compare(data: Data) -> Iterator[Figure]:
         if points:
             found = {}
             for p in sorted(points, key=lambda p: (p.oversubscribed, p.stat.median)):
-                name = f"{p.side} {p.shape}{', oversubscribed' if p.oversubscribed else ''}"
+                name = f"{p.name}{', oversubscribed' if p.oversubscribed else ''}"
                 found[name] = Curve(name, {0: p.stat.scaled(1e3)})
             yield Figure(
                 f"{application.benchmark}/{quantity}",

@@ -74,9 +74,9 @@ def models(data: Data) -> Iterator[str]:
         if not fitting:
             continue
         best, *others = sorted(fitting, key=lambda p: p.stat.median)
-        near = [f"{p.side} {p.shape}" for p in others if not p.stat.differs(best.stat)]
-        sentence = f"{application.program} is fastest as {best.side} {best.shape}: {1e3 * best.stat.median:.3g} ms a step"
-        if (base := next((p for p in fitting if p.side == application.base), best)) is not best:
+        near = [p.name for p in others if not p.stat.differs(best.stat)]
+        sentence = f"{application.program} is fastest as {best.name}: {1e3 * best.stat.median:.3g} ms a step"
+        if (base := next((p for p in fitting if p.side == application.base and p.reordered), best)) is not best:
             sentence += f", {ratio(base.stat.median / best.stat.median)} as fast as {application.base_title}"
         yield sentence + (f"; within the noise: {', '.join(near)}." if near else ".")
 
