@@ -138,11 +138,15 @@ EIGHT = ("--grid", "4x2x1", "--no-limit")
 
 
 @pytest.mark.thorough_where(model=("partitioned", "multiple"))
-@pytest.mark.parametrize(("model", "threads"), [("pure-mpi", 1), ("gaspi", 2), ("gaspi-shared", 1), ("partitioned", 2), ("multiple", 2)])
+@pytest.mark.parametrize(
+    ("model", "threads"),
+    [("pure-mpi", 1), ("gaspi", 2), ("gaspi-shared", 1), ("partitioned", 2), ("multiple", 2), ("threadcomm", 2)],
+)
 def test_reordered_ranks_send_less_between_nodes_and_compute_the_same(mpi, lbm, model, threads):
     if reason := why_no_nodes(mpi):
         pytest.skip(reason)
-    shape = {"processes": 8, "threads": threads, "hosts": 2, "settings": LONG}
+    shape = {"processes": 4 if model == "threadcomm" else 8, "threads": threads, "hosts": 2, "settings": LONG}
+    shape["settings"] = [*LONG, "output.fields=false"]
     reordered = lbm("porous", "--steps", "9", "--model", model, *EIGHT, **shape)
     assert reordered.returncode == 0, reordered.stderr
     between = reordered.json["bytes_between_nodes"]
