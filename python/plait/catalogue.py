@@ -523,6 +523,18 @@ ALL = (
         sides=4,
     ),
     Benchmark(
+        "reorder",
+        "exchange with six neighbours over four simulated nodes, with ranks dealt to these one by one, and reordered",
+        "nodes",
+        (8, 4096, 65536, 1048576),
+        (4096, 65536),
+        lambda cores, quick: [Shape(16, 1, 4)],
+        processes=(1, 1 << 20),
+        sides=2,
+        extra=lambda shape: [],
+        turns=3,
+    ),
+    Benchmark(
         "forkjoin",
         "fork and join, barrier and reduction of OpenMP's threads",
         "threads",

@@ -43,6 +43,7 @@ SIDES = {
     "passive": {"alone", "progress-thread"},
     "orthogonal": {"masteronly", "pure-mpi"},
     "saturation": {"multiple", "streams"},
+    "reorder": {"as-dealt", "reordered"},
     "forkjoin": {"fork-join", "barrier", "reduction", "threadcomm"},
     "lbm-halo": set(MODELS),
     "lbm-scaling": {"pure-mpi", "masteronly", "multiple"},
@@ -77,7 +78,7 @@ def test_measures_every_side_and_writes_it(measured, name):
     assert all(m["mpi"]["name"] == MPI.name and m["command"].startswith(f"./plait --mpi {MPI.name} run") for m in found)
     if reason := launch.why_no_nodes(MPI):
         assert all(m["skipped"] == {f"{m['settings']['nodes']} nodes": reason} for m in found if m["settings"]["nodes"] > 1)
-        if name in ("orthogonal", "saturation", "heat-nodes"):
+        if name in ("orthogonal", "saturation", "reorder", "heat-nodes"):
             return
     sides = {p["side"] for p in points}
     if name == "heat-nodes" and not (MPI.build / "bin" / catalogue.HEAT_CLUSTER).exists():

@@ -65,6 +65,11 @@ def everything():
         measurement("passive", [point("get", s, {"microseconds": 9000}, t) for s, t in (("alone", 9e-3), ("progress-thread", 1e-4))]),
         measurement("orthogonal", trips("exchange", {"masteronly": 2e-6}, nodes=2) + trips("exchange", {"pure-mpi": 1e-6}, **pure)),
         measurement("saturation", [point("bandwidth", "streams", {"bytes": 4096, "threads": t}, 1e9 * t, "B/s", nodes=2) for t in (1, 2)]),
+        measurement(
+            "reorder",
+            [point("exchange", s, {"bytes": 8}, t, nodes=2) for s, t in (("as-dealt", 2e-6), ("reordered", 1e-6))]
+            + [point("between_nodes", s, {"bytes": 8}, 8 * n, "B", nodes=2) for s, n in (("as-dealt", 9), ("reordered", 3))],
+        ),
         measurement("forkjoin", [point("overhead", s, {"threads": 2}, 1e-6, processes=1) for s in ("fork-join", "barrier", "threadcomm")]),
         measurement("lbm-halo", [point("halo", s, {"lattice": 48}, t, threads=1) for s, t in (("pure-mpi", 1e-3), ("multiple", 2e-3))]),
         measurement(
@@ -158,6 +163,7 @@ def test_sentences_come_from_the_samples(tmp_path):
         "Gets from a process that computes for 9 ms take 9 ms, with plait's progress thread there 100 µs.",
         "masteronly 2 × 2 on 2 nodes against pure MPI is slower at 8 B, 64 KB; it takes 2 × pure MPI's time at 64 KB.",
         "For messages of 4 KB (streams) 2 communicating threads fill the link: 2 GB/s; more were not measured.",
+        "with six neighbours, reordered, 3 messages leave a node, not 9 (2 × 2 on 2 nodes); it takes 0.5 × at 8 B the time",
         "To fork and join 2 threads costs 1 µs, a barrier of theirs 1 µs",
         "is shortest as pure-mpi 2 × 1: 1 ms a step.",
         "plait-lbm is best as pure-mpi: 4 × as fast as it is on 1.",

@@ -63,6 +63,7 @@ def figures(data: Data) -> list[Figure]:
         passive,
         orthogonal,
         saturation,
+        reorder,
         forkjoin,
         halo,
         scaling,
@@ -369,6 +370,22 @@ def saturation(data: Data) -> Iterator[Figure]:
             lower_is_better=False,
             oversubscribed=any(p.oversubscribed for p in points),
             nodes=nodes,
+        )
+
+
+def reorder(data: Data) -> Iterator[Figure]:
+    for shape in shapes(data.of("reorder", "exchange")):
+        points = [p for p in data.of("reorder", "exchange") if p.shape == shape]
+        yield Figure(
+            f"reorder/{shape}",
+            f"Exchange with six neighbours: {shape.processes} processes{_between(shape.nodes)}",
+            "as-dealt: ranks are dealt to nodes one by one; reordered: MPI_Cart_create has put them where few messages leave a node.",
+            "bytes of each message",
+            "time (µs)",
+            curves(points, "bytes", US),
+            bytes=True,
+            oversubscribed=any(p.oversubscribed for p in points),
+            nodes=shape.nodes,
         )
 
 

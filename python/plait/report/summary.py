@@ -16,7 +16,22 @@ POINT_TO_POINT = ("pingpong", "pingping", "multipingpong", "multipingping", "hal
 
 
 def sentences(data: Data) -> list[str]:
-    parts = (preload.sentences, models, modes, rates, latency, partitioned, ranks, passive, orthogonal, saturation, forkjoin, halo, scaling)
+    parts = (
+        preload.sentences,
+        models,
+        modes,
+        rates,
+        latency,
+        partitioned,
+        ranks,
+        passive,
+        orthogonal,
+        saturation,
+        reorder,
+        forkjoin,
+        halo,
+        scaling,
+    )
     parts += (plate_by_threads, plate_by_nodes)
     return [sentence for part in parts for sentence in part(data)]
 
@@ -245,6 +260,18 @@ def saturation(data: Data) -> Iterator[str]:
         most_said = f"no number up to {max(at)} is faster beyond the noise (the most was {1e-9 * most.median:.3g})"
         rest = f", and {most_said}" if enough < max(at) else "; more were not measured"
         yield f"{what}: {1e-9 * at[enough].median:.3g} GB/s{rest}."
+
+
+def reorder(data: Data) -> Iterator[str]:
+    for shape in shapes(data.of("reorder", "exchange")):
+        here = [p for p in data.of("reorder") if p.shape == shape]
+        dealt, ours = ({p.x("bytes"): p.stat for p in here if p.quantity == "exchange" and p.side == s} for s in ("as-dealt", "reordered"))
+        away = {p.side: p.stat.median / p.x("bytes") for p in here if p.quantity == "between_nodes"}
+        if not (dealt.keys() & ours.keys() and away.keys() >= {"as-dealt", "reordered"}):
+            continue
+        times = ", ".join(f"{ratio(ours[n].median / dealt[n].median)} at {human(n)}" for n in sorted(dealt.keys() & ours.keys()))
+        moved = f"{away['reordered']:.0f} messages leave a node, not {away['as-dealt']:.0f}"
+        yield f"Of an exchange with six neighbours, reordered, {moved} ({shape}); it takes {times} the time."
 
 
 def forkjoin(data: Data) -> Iterator[str]:
