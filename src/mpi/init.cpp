@@ -26,6 +26,7 @@
 #include "progress/cores.hpp"
 #include "progress/helper.hpp"
 #include "queue/engine.hpp"
+#include "topology/choice.hpp"
 #include "transport/packets.hpp"
 
 namespace plait::mpi {
@@ -57,12 +58,16 @@ void check_settings() noexcept {
   for (const std::string& line : settings::problems()) std::fprintf(stderr, "plait: %s\n", line.c_str());
 }
 
-/// Ends the job where processes differ in what plait carries: some would wait for the others in calls that these do not make. Collective.
+/// Ends the job where processes differ in what plait carries: some would wait for the others in calls that these do not make. Of reordering
+/// they have one opinion from here on: what one forbids is forbidden, and what one wants told is told. Collective.
 void check_agreement(std::string_view carried) noexcept {
   constexpr std::array kWords{"none", "streams", "all"};
   const int mine = carried == kWords[0] ? 0 : carried == kWords[2] ? 2 : 1;
-  std::array most{mine, -mine};
-  if (PMPI_Allreduce(MPI_IN_PLACE, most.data(), 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD) != MPI_SUCCESS || most[0] == -most[1]) return;
+  const topology::Wishes wishes = topology::own_wishes();
+  std::array most{mine, -mine, wishes.stay ? 1 : 0, wishes.report ? 1 : 0};
+  if (PMPI_Allreduce(MPI_IN_PLACE, most.data(), most.size(), MPI_INT, MPI_MAX, MPI_COMM_WORLD) != MPI_SUCCESS) return;
+  topology::agree_on({most[2] > 0, most[3] > 0});
+  if (most[0] == -most[1]) return;
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == 0)

@@ -1,6 +1,7 @@
 #include "topology/choice.hpp"
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <new>
@@ -26,7 +27,22 @@ std::int64_t bytes(const Graph& graph) {
   return twice / 2;
 }
 
+constinit std::atomic<bool> is_agreed{false};
+constinit std::atomic<Wishes> agreed{Wishes{}};
+
 }  // namespace
+
+// MPI_Init is one thread's: relaxed.
+void agree_on(Wishes wishes) noexcept {
+  agreed.store(wishes, std::memory_order_relaxed);
+  is_agreed.store(true, std::memory_order_relaxed);
+}
+
+Wishes own_wishes() noexcept { return {settings::text(settings::Id::reorder) == "no", settings::flag(settings::Id::report)}; }
+
+Wishes wishes() noexcept {
+  return is_agreed.load(std::memory_order_relaxed) ? agreed.load(std::memory_order_relaxed) : Wishes{own_wishes().stay, false};
+}
 
 std::string report(std::string_view call, bool reordered, const Wanted& wanted, std::span<const Where> ranks, const Answer& answer) {
   std::string line = "plait: ";
@@ -45,8 +61,9 @@ std::string report(std::string_view call, bool reordered, const Wanted& wanted, 
   const bool better = answer.cost[level] < stands[level];
   if (!better) level = node;
   constexpr std::array kNames{"node", "socket", "cache"};
-  line += ": " + std::to_string(stands[level]) + " of " + std::to_string(bytes(wanted.graph));
-  line += std::string(wanted.shape ? " messages leave" : " by weight leave") + " their " + kNames[level];
+  line += wanted.shape ? ": " : ": weight ";
+  line += std::to_string(stands[level]) + " of " + std::to_string(bytes(wanted.graph));
+  line += std::string(wanted.shape ? " messages leave their " : " leaves its ") + kNames[level];
   if (!better) return line + ", and no order is better";
   line += reordered ? ", reordered " : ", and reordered it would be ";
   return line + std::to_string(answer.cost[level]) + (level == node ? " (" + std::string(answer.method) + ")" : "");
@@ -58,7 +75,7 @@ std::vector<int> choose(std::string_view call, bool reorder, std::span<const Spo
     const Wanted wanted = describe();
     const std::vector<Where> ranks = where(spots);
     const Answer answer = place(wanted.graph, wanted.shape, ranks);
-    if (settings::flag(settings::Id::report)) std::fprintf(stderr, "%s\n", report(call, reorder, wanted, ranks, answer).c_str());
+    if (wishes().report) std::fprintf(stderr, "%s\n", report(call, reorder, wanted, ranks, answer).c_str());
     if (!reorder) return vertices;
     for (int v = 0; const int rank : answer.rank_of) vertices[static_cast<std::size_t>(rank)] = v++;
     return vertices;

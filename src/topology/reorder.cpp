@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <functional>
 #include <limits>
 #include <new>
@@ -13,7 +14,6 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/settings.hpp"
 #include "p2p/world.hpp"
 #include "topology/choice.hpp"
 
@@ -21,9 +21,6 @@ namespace plait::topology {
 namespace {
 
 using Arrow = Graph::Arrow;
-
-/// Edges that rank 0 takes: they are some 700 MB of memory there until the choice is made.
-constexpr std::int64_t kMostEdges = std::int64_t{1} << 23;
 
 /// What becomes of a process.
 struct Place {
@@ -46,7 +43,7 @@ int rank_of(MPI_Comm comm) {
 
 /// Is there anything to do or to tell, and are these processes of one side?
 bool is_asked(MPI_Comm comm, int reorder, const MPI_Comm* made) {
-  if (!(may_reorder(reorder) || settings::flag(settings::Id::report)) || !made || comm == MPI_COMM_NULL) return false;
+  if (!(may_reorder(reorder) || wishes().report) || !made || comm == MPI_COMM_NULL) return false;
   int inter = 0;
   check(PMPI_Comm_test_inter(comm, &inter));
   return !inter && size_of(comm) > 1;
@@ -104,14 +101,18 @@ int answer(MPI_Comm comm, Body body) noexcept {
   }
 }
 
-std::optional<Shape> shape_of(int size, int n, const int dims[], const int periods[]) {
+/// Empty where that is the MPI's to say something of.
+std::optional<Shape> shape_of(int size, int n, const int dims[], const int periods[], int reorder) {
   if (n < 0 || (n > 0 && (!dims || !periods))) return {};
   Grid grid;
   std::int64_t cells = 1;
   for (int d = 0; d < n; ++d) {
     if (dims[d] < 1) return {};
     cells *= dims[d];
-    require(cells <= std::numeric_limits<int>::max(), MPI_ERR_DIMS);  // MPIs multiply ints, and some crash on what comes out
+    if (cells > std::numeric_limits<int>::max()) {
+      require(!may_reorder(reorder), MPI_ERR_DIMS);  // MPIs multiply ints, and some crash on what comes out
+      return {};
+    }
     grid.dims.push_back(dims[d]);
     grid.periodic.push_back(periods[d] ? 1 : 0);
   }
@@ -203,9 +204,19 @@ int distribute(MPI_Comm comm, const char* call, int reorder, const Part& mine, A
   sum[names_weights] = mine.names_weights;
   sum[edges_in_all] = static_cast<std::int64_t>(mine.edges.size() / 3);
   check(PMPI_Allreduce(MPI_IN_PLACE, sum.data(), kinds, MPI_INT64_T, MPI_SUM, comm));
-  // All end where one has made a mistake. Some MPIs take weights of some processes alone: their call knows what they make of it.
+  // All end where one has made a mistake. What only some MPIs take goes to the MPI's own call.
   if (may_reorder(reorder) && sum[bad] > 0) throw MPIError{mine.good ? MPI_ERR_TOPOLOGY : MPI_ERR_ARG, false};
-  if (sum[bad] > 0 || sum[odd] > 0 || (sum[with_weights] > 0 && sum[without] > 0) || sum[edges_in_all] > kMostEdges) return as_it_is();
+  const bool mixed = sum[with_weights] > 0 && sum[without] > 0;
+  if (sum[bad] > 0 || sum[odd] > 0 || mixed || sum[edges_in_all] > kMostEdges) {
+    if (wishes().report && rank_of(comm) == 0) {
+      const char* const why = sum[bad] > 0   ? "it is not as it should be"
+                              : sum[odd] > 0 ? "MPI_PROC_NULL is a neighbour"
+                              : mixed        ? "some processes give weights, and some do not"
+                                             : "it has too many edges";
+      std::fprintf(stderr, "plait: %s: ranks stay, as the MPI makes it: %s\n", call, why);
+    }
+    return as_it_is();
+  }
   const std::vector<Arrow> edges = gather(comm, mine.edges);
   const Place its = decide(comm, call, reorder, [&] { return Wanted{Graph(size_of(comm), edges), {}}; });
   if (!may_reorder(reorder)) return as_it_is();
@@ -284,7 +295,7 @@ std::vector<int> weights_in(bool weighted, int n, const int given[]) { return li
 
 }  // namespace
 
-bool may_reorder(int reorder) noexcept { return reorder && settings::text(settings::Id::reorder) != "no"; }
+bool may_reorder(int reorder) noexcept { return reorder && !wishes().stay; }
 
 int create_cartesian(MPI_Comm comm, int n, const int dims[], const int periods[], int reorder, MPI_Comm* made) noexcept {
   const auto plain = [&](MPI_Comm of, int again) { return PMPI_Cart_create(of, n, dims, periods, again, made); };
@@ -292,7 +303,7 @@ int create_cartesian(MPI_Comm comm, int n, const int dims[], const int periods[]
   return answer(comm, [&] {
     if (!is_asked(comm, reorder, made)) return as_it_is();
     const int size = size_of(comm);
-    const std::optional<Shape> shape = shape_of(size, n, dims, periods);
+    const std::optional<Shape> shape = shape_of(size, n, dims, periods, reorder);
     if (!shape) return as_it_is();
     const Place its = decide(comm, "MPI_Cart_create", reorder, [&] { return Wanted{Graph(shape->grid, shape->stencil, size), shape}; });
     if (!its.changed) return plain(comm, may_reorder(reorder) ? 0 : reorder);

@@ -2,6 +2,7 @@
 
 import pytest
 from plait import launch
+from plait.feed import RANK
 from programs import MPI, random_seed, run
 
 RIGHT = "all have their neighbours"
@@ -14,9 +15,9 @@ def nodes(hosts):
     return hosts
 
 
-@pytest.mark.thorough_where(shape=((1, 1), (5, 3), (11, 3)), carried="all")
+@pytest.mark.thorough_where(shape=((1, 1), (5, 3), (11, 4)), carried="all")
 @pytest.mark.parametrize("carried", ["streams", "all"])
-@pytest.mark.parametrize("shape", [(1, 1), (4, 1), (7, 2), (5, 3), (11, 3)], ids=lambda s: f"{s[0]} on {s[1]}")
+@pytest.mark.parametrize("shape", [(1, 1), (4, 1), (7, 2), (5, 3), (11, 4)], ids=lambda s: f"{s[0]} on {s[1]}")
 def test_grids_and_graphs_at_random(shape, carried):
     """Topologies are as asked for, neighbours are reached, and no communicator has more messages between nodes than before."""
     processes, hosts = shape
@@ -52,7 +53,19 @@ def test_threads_that_are_ranks(shape):
 def test_what_reordering_brings_is_told(setting, brings):
     done = run("reorder", "seed", processes=16, hosts=nodes(2), env=["PLAIT_REPORT=1", f"PLAIT_REORDER={setting}"])
     told = [line for line in done.stderr.splitlines() if "MPI_Cart_create" in line]
-    assert told == [f"plait: MPI_Cart_create of 2 x 8: 28 of 44 messages leave their node, {brings}"]
+    # Then with reorder = 0.
+    line = "plait: MPI_Cart_create of 2 x 8: 28 of 44 messages leave their node, "
+    assert told == [line + brings, line + "and reordered it would be 4 (all ways)"]
+
+
+@pytest.mark.parametrize(("setting", "after"), [("PLAIT_REPORT=1", 2), ("PLAIT_REORDER=no", 14)], ids=["report", "reorder"])
+def test_what_one_process_wants_holds_for_all(setting, after):
+    """Else some would wait in a collective call that the others do not make. The grid is asked for with reorder = 1, then with 0."""
+    program = f'[ "{RANK}" != 15 ] || export {setting}; exec {MPI.build / "bin/reorder"} seed'
+    done = run("/bin/sh", "-c", program, processes=16, hosts=nodes(2))
+    told = [line for line in done.stderr.splitlines() if "MPI_Cart_create of 2 x 8: 28 of 44 messages leave their node, " in line]
+    assert len(told) == (2 if setting == "PLAIT_REPORT=1" else 0), done.stderr
+    assert done.stdout == f"links between nodes: 14 as ranks were, {after} reordered\n"
 
 
 @pytest.mark.parametrize("processes", [2, 5])

@@ -57,7 +57,7 @@ TEST(Report, WhatItWouldBring) {
 TEST(Report, WeightsOfAGraph) {
   const std::vector<Graph::Arrow> arrows{{0, 1, 7}, {2, 3, 7}, {1, 2, 1}};
   EXPECT_EQ(told({Graph(4, arrows), {}}, dealt(4, 2), true),
-            "plait: MPI_Cart_create: 15 of 15 by weight leave their node, reordered 1 (all ways)");
+            "plait: MPI_Cart_create: weight 15 of 15 leaves its node, reordered 1 (all ways)");
 }
 
 TEST(Report, TheFirstLevelThatIsBetter) {
