@@ -47,25 +47,46 @@ int kind_of(const Rank& rank) {
 
 void check_rank(const p2p::Communicator& c, int rank) { require(rank >= 0 && rank < c.size, MPI_ERR_RANK); }
 
-std::span<const int> weights(const int* at, int n) {
-  return at == MPI_UNWEIGHTED || at == MPI_WEIGHTS_EMPTY ? std::span<const int>{} : ints(at, n);
+/// A list of a program's, of which others shall learn that it is wrong: empty then.
+std::span<const int> ints(const int* at, int n, bool& good) {
+  if (n < 0 || (!at && n > 0)) {
+    good = false;
+    return {};
+  }
+  return {at, static_cast<std::size_t>(n)};
 }
 
-Topology adjacent(int in, const int* sources, const int* in_weights, int out, const int* targets, const int* out_weights) {
+std::span<const int> weights(const int* at, int n, bool& good) {
+  if (at == MPI_UNWEIGHTED) return {};
+  if (at == MPI_WEIGHTS_EMPTY) {
+    good = good && n <= 0;
+    return {};
+  }
+  return ints(at, n, good);
+}
+
+threadcomm::Rank& adjacent(Rank& rank, int in, const int* sources, const int* in_weights, int out, const int* targets,
+                           const int* out_weights, bool reorder, p2p::Call call) {
+  bool good = true;
   const auto copy = [](std::span<const int> s) { return std::vector<int>(s.begin(), s.end()); };
   Topology t;
-  t.sources = copy(ints(sources, in));
-  t.destinations = copy(ints(targets, out));
-  t.source_weights = copy(weights(in_weights, in));
-  t.destination_weights = copy(weights(out_weights, out));
-  t.weighted = in_weights != MPI_UNWEIGHTED;
-  return t;
+  t.sources = copy(ints(sources, in, good));
+  t.destinations = copy(ints(targets, out, good));
+  t.source_weights = copy(weights(in_weights, in, good));
+  t.destination_weights = copy(weights(out_weights, out, good));
+  t.weighted = in_weights != MPI_UNWEIGHTED || out_weights != MPI_UNWEIGHTED;
+  return threadcomm::create_adjacent(rank, std::move(t), good, reorder, call);
 }
 
 threadcomm::Edges edges(int n, const int* sources, const int* degrees, const int* targets, const int* weight) {
+  bool good = true;
   int total = 0;
-  for (const int d : ints(degrees, n)) total += std::max(d, 0);
-  return {ints(sources, n), ints(degrees, n), ints(targets, total), weights(weight, total), weight != MPI_UNWEIGHTED};
+  for (const int d : ints(degrees, n, good)) total += std::max(d, 0);
+  threadcomm::Edges e{ints(sources, n, good), ints(degrees, n, good), ints(targets, total, good), weights(weight, total, good),
+                      weight != MPI_UNWEIGHTED};
+  if (!good) e.sources = e.degrees = e.targets = e.weights = {};
+  e.good = good;
+  return e;
 }
 
 }  // namespace
@@ -122,8 +143,7 @@ PLAIT_MAKES_TOPOLOGY(MPI_Dist_graph_create_adjacent,
                      (MPI_Comm comm, int in, const int sources[], const int inweights[], int out, const int targets[],
                       const int outweights[], MPI_Info info, int reorder, MPI_Comm* newcomm),
                      (comm, in, sources, inweights, out, targets, outweights, info, reorder, newcomm), plait::topology::create_adjacent,
-                     &plait::threadcomm::create_adjacent(rank, plait::mpi::adjacent(in, sources, inweights, out, targets, outweights),
-                                                         may_reorder(reorder), call))
+                     &plait::mpi::adjacent(rank, in, sources, inweights, out, targets, outweights, may_reorder(reorder), call))
 
 // ---- asking
 

@@ -45,62 +45,76 @@ Rank* with_topology(Rank* rank, std::shared_ptr<const Topology> topology) {
   return rank;
 }
 
+/// Room for so many ints of each rank.
+struct Room {
+  explicit Room(const std::vector<int>& ints) : counts(ints), places(ints.size()) {
+    std::exclusive_scan(counts.begin(), counts.end(), places.begin(), 0);
+    values.resize(static_cast<std::size_t>(places.back()) + static_cast<std::size_t>(counts.back()));
+    blocks.at = values.data();
+    blocks.counts = counts.data();
+    blocks.displacements = places.data();
+    blocks.type = MPI_INT;
+  }
+
+  const std::vector<int>& counts;
+  std::vector<int> places, values;
+  Blocks blocks;
+};
+
+lane::Memory memory_of(std::span<const int> ints) { return p2p::memory_of(ints.data(), static_cast<int>(ints.size()), MPI_INT); }
+
+/// Runs one algorithm on all ranks.
+template <class Make>
+void together(Rank& parent, p2p::Call call, const Make& make) {
+  const int error = run(parent, call, make);
+  require(error == MPI_SUCCESS, error);
+}
+
 /// What every rank brings, in the order of ranks; `counts` of each are known.
 std::vector<int> all_ints(Rank& parent, std::span<const int> mine, const std::vector<int>& counts, p2p::Call call) {
-  std::vector<int> places(counts.size());
-  std::exclusive_scan(counts.begin(), counts.end(), places.begin(), 0);
-  std::vector<int> all(static_cast<std::size_t>(places.back()) + static_cast<std::size_t>(counts.back()));
-  Blocks blocks;
-  blocks.at = all.data();
-  blocks.counts = counts.data();
-  blocks.displacements = places.data();
-  blocks.type = MPI_INT;
-  const lane::Memory own = p2p::memory_of(mine.data(), static_cast<int>(mine.size()), MPI_INT);
-  const int error = run(parent, call, [&](Collective& c) { return collective::allgather(c, own, blocks, false); });
-  require(error == MPI_SUCCESS, error);
-  return all;
+  Room all(counts);
+  together(parent, call, [&](Collective& c) { return collective::allgather(c, memory_of(mine), all.blocks, false); });
+  return std::move(all.values);
 }
 
-std::vector<int> equal_counts(const Rank& parent, int count) { return std::vector<int>(static_cast<std::size_t>(parent.size), count); }
-
-struct Lists {
-  std::vector<int> all, lengths;
-};
-
-/// Of any length. Where one rank's is not `good` all throw: it MPI_ERR_ARG, the others MPI_ERR_TOPOLOGY.
-Lists all_lists(Rank& parent, std::span<const int> mine, p2p::Call call, bool good = true) {
-  const int length = good ? static_cast<int>(mine.size()) : -1;
-  std::vector<int> lengths = all_ints(parent, {&length, 1}, equal_counts(parent, 1), call);
-  require(std::ranges::all_of(lengths, [](int n) { return n >= 0; }), good ? MPI_ERR_TOPOLOGY : MPI_ERR_ARG);
-  std::vector<int> all = all_ints(parent, mine, lengths, call);
-  return {std::move(all), std::move(lengths)};
+/// The same, on rank 0 alone.
+std::vector<int> gather_ints(Rank& parent, std::span<const int> mine, const std::vector<int>& counts, p2p::Call call) {
+  Room all(counts);
+  together(parent, call, [&](Collective& c) { return collective::gather(c, memory_of(mine), all.blocks, 0, false); });
+  return std::move(all.values);
 }
 
-/// The function of MPI's that a thread has called, and whether it lets ranks take other places.
-struct Asked {
-  const char* function;
-  bool reorder;
-};
+std::vector<int> equal_counts(const Rank& parent, std::size_t count) {
+  return std::vector<int>(static_cast<std::size_t>(parent.size), static_cast<int>(count));
+}
 
-/// The vertex that this rank takes. `describe`: called by rank 0 alone.
-int vertex_of(Rank& parent, Asked asked, p2p::Call call, const std::function<topology::Wanted()>& describe) {
-  if (!(asked.reorder || settings::flag(settings::Id::report)) || parent.size == 1) return parent.rank;
-  using Words = std::array<int, sizeof(topology::Spot) / sizeof(int)>;
-  Words mine{};
-  {
+bool is_asked(const Rank& parent, bool reorder) { return (reorder || topology::wishes().report) && parent.size > 1; }
+
+/// The vertex of each rank. `describe`: called by rank 0 alone.
+std::vector<int> vertices_of(Rank& parent, const char* function, bool reorder, p2p::Call call,
+                             const std::function<topology::Wanted()>& describe) {
+  std::vector<int> vertices(static_cast<std::size_t>(parent.size));
+  std::iota(vertices.begin(), vertices.end(), 0);
+  if (!is_asked(parent, reorder)) return vertices;
+  const auto node = [] {
     const MpiLock lock;
-    mine = std::bit_cast<Words>(topology::spot_on(p2p::node_hash()));
-  }
-  const std::vector<int> all = all_ints(parent, mine, equal_counts(parent, static_cast<int>(mine.size())), call);
-  std::vector<int> vertices;
+    return p2p::node_hash();
+  };
+  const topology::Spot spot = topology::spot_on(node());
+  std::array<int, sizeof spot / sizeof(int)> mine{};
+  std::memcpy(mine.data(), &spot, sizeof spot);
+  const std::vector<int> all = gather_ints(parent, mine, equal_counts(parent, mine.size()), call);
   if (parent.rank == 0) {
-    std::vector<topology::Spot> spots(static_cast<std::size_t>(parent.size));
+    std::vector<topology::Spot> spots(vertices.size());
     std::memcpy(spots.data(), all.data(), all.size() * sizeof(int));
-    vertices = topology::choose(asked.function, asked.reorder, spots, describe);
+    vertices = topology::choose(function, reorder, spots, describe);
   }
-  std::vector<int> counts = equal_counts(parent, 0);
-  counts[0] = parent.size;
-  return all_ints(parent, vertices, counts, call)[static_cast<std::size_t>(parent.rank)];
+  together(parent, call, [&](Collective& c) { return collective::broadcast(c, memory_of(vertices), 0); });
+  return vertices;
+}
+
+int vertex_of(Rank& parent, const char* function, bool reorder, p2p::Call call, const std::function<topology::Wanted()>& describe) {
+  return vertices_of(parent, function, reorder, call, describe)[static_cast<std::size_t>(parent.rank)];
 }
 
 /// Those that take the first `n` vertices, in their order.
@@ -116,7 +130,7 @@ Rank* create_cartesian(Rank& parent, std::span<const int> dims, std::span<const 
   t->kind = Topology::Kind::cartesian;
   t->dims.assign(dims.begin(), dims.end());
   t->periods.assign(periods.begin(), periods.end());
-  const int vertex = vertex_of(parent, {"MPI_Cart_create", reorder}, call, [&] {
+  const int vertex = vertex_of(parent, "MPI_Cart_create", reorder, call, [&] {
     topology::Grid grid{t->dims, {}};
     for (const int p : periods) grid.periodic.push_back(p ? 1 : 0);
     const std::vector<topology::Offset> stencil = topology::nearest(grid);
@@ -154,7 +168,7 @@ Rank* create_graph(Rank& parent, std::span<const int> index, std::span<const int
   t->kind = Topology::Kind::graph;
   t->index.assign(index.begin(), index.end());
   t->edges.assign(edges.begin(), edges.end());
-  const int vertex = vertex_of(parent, {"MPI_Graph_create", reorder}, call, [&] {
+  const int vertex = vertex_of(parent, "MPI_Graph_create", reorder, call, [&] {
     std::vector<topology::Graph::Arrow> arrows;
     for (int v = 0; v < n; ++v) {
       for (const int to : graph_neighbours(*t, v)) arrows.push_back({v, to, 1});
@@ -166,15 +180,49 @@ Rank* create_graph(Rank& parent, std::span<const int> index, std::span<const int
 
 namespace {
 
+/// What each rank says of its part of a distributed graph before anybody waits for its lists.
+struct Part {
+  int good;
+  int with_weights, without, names_weights;  ///< has it edges of either kind; and would it give weights, if it had any?
+  int edges, sources, destinations;          ///< how many it brings, and the lengths of its lists
+};
+
+/// Of all ranks. Where one is wrong all throw: that one MPI_ERR_ARG, and the others MPI_ERR_TOPOLOGY.
+std::vector<Part> all_parts(Rank& parent, const Part& mine, p2p::Call call) {
+  std::array<int, sizeof mine / sizeof(int)> ints{};
+  std::memcpy(ints.data(), &mine, sizeof mine);
+  const std::vector<int> words = all_ints(parent, ints, equal_counts(parent, ints.size()), call);
+  std::vector<Part> parts(static_cast<std::size_t>(parent.size));
+  std::memcpy(parts.data(), words.data(), words.size() * sizeof(int));
+  require(std::ranges::all_of(parts, [](const Part& p) { return p.good != 0; }), mine.good ? MPI_ERR_TOPOLOGY : MPI_ERR_ARG);
+  return parts;
+}
+
+/// All ranks have weights, or none. Who has named none where others have gets 1.
+bool is_weighted(const std::vector<Part>& parts) {
+  const auto any = [&](int Part::* what) { return std::ranges::any_of(parts, [&](const Part& p) { return p.*what != 0; }); };
+  return any(&Part::with_weights) || (any(&Part::names_weights) && !any(&Part::without));
+}
+
+std::vector<int> lengths_of(const std::vector<Part>& parts, int Part::* what, int times) {
+  std::vector<int> lengths;
+  lengths.reserve(parts.size());
+  for (const Part& p : parts) lengths.push_back(p.*what * times);
+  return lengths;
+}
+
 /// Of edges as (from, to, weight).
-int vertex_of(Rank& parent, Asked asked, std::span<const int> edges, p2p::Call call) {
-  return vertex_of(parent, asked, call, [&] {
-    std::vector<topology::Graph::Arrow> arrows;
-    for (std::size_t i = 0; i < edges.size(); i += 3) {
-      if (edges[i + 1] != MPI_PROC_NULL) arrows.push_back({edges[i], edges[i + 1], edges[i + 2]});
-    }
-    return topology::Wanted{topology::Graph(parent.size, arrows), {}};
-  });
+topology::Wanted graph_of(const std::vector<int>& edges, int ranks) {
+  std::vector<topology::Graph::Arrow> arrows;
+  for (std::size_t i = 0; i < edges.size(); i += 3) {
+    if (edges[i + 1] != MPI_PROC_NULL) arrows.push_back({edges[i], edges[i + 1], edges[i + 2]});
+  }
+  return {topology::Graph(ranks, arrows), {}};
+}
+
+bool can_choose(const std::vector<Part>& parts) {
+  return std::accumulate(parts.begin(), parts.end(), std::int64_t{0}, [](std::int64_t n, const Part& p) { return n + p.edges; }) <=
+         topology::kMostEdges;
 }
 
 /// `neighbours`: those of the vertex.
@@ -186,56 +234,87 @@ Rank& make_distributed(Rank& parent, Topology neighbours, int vertex, p2p::Call 
 
 constexpr std::array kLists{&Topology::sources, &Topology::source_weights, &Topology::destinations, &Topology::destination_weights};
 
-/// What the rank has said whose number is the vertex.
-Topology of_vertex(Rank& parent, const Topology& mine, int vertex, p2p::Call call) {
+/// To the rank that takes this one's vertex, and from the one whose vertex this rank takes.
+Steps hand_on(Collective& c, int to, const Topology& mine, int from, const Topology& its) {
+  if (to != c.me()) {
+    for (int i = 0; const auto list : kLists) c.receive(from, memory_of(its.*list), i++);
+    for (int i = 0; const auto list : kLists) c.send(to, memory_of(mine.*list), i++);
+  }
+  co_await c.all();
+}
+
+/// What the rank has said whose number this rank's vertex is.
+Topology of_vertex(Rank& parent, Topology mine, const std::vector<int>& vertices, const std::vector<Part>& parts, p2p::Call call) {
+  const int vertex = vertices[static_cast<std::size_t>(parent.rank)];
+  const auto to = static_cast<int>(std::ranges::find(vertices, parent.rank) - vertices.begin());
+  const Part& said = parts[static_cast<std::size_t>(vertex)];
   Topology its;
   its.weighted = mine.weighted;
-  for (const auto list : kLists) {
-    const auto [all, lengths] = all_lists(parent, mine.*list, call);
-    const auto begin = all.begin() + std::accumulate(lengths.begin(), lengths.begin() + vertex, 0);
-    (its.*list).assign(begin, begin + lengths[static_cast<std::size_t>(vertex)]);
-  }
-  return its;
+  its.sources.resize(static_cast<std::size_t>(said.sources));
+  its.destinations.resize(static_cast<std::size_t>(said.destinations));
+  its.source_weights.resize(mine.weighted ? its.sources.size() : 0);
+  its.destination_weights.resize(mine.weighted ? its.destinations.size() : 0);
+  together(parent, call, [&](Collective& c) { return hand_on(c, to, mine, vertex, its); });
+  return to == parent.rank ? std::move(mine) : std::move(its);
 }
 
 }  // namespace
 
-Rank& create_adjacent(Rank& parent, Topology neighbours, bool reorder, p2p::Call call) {
-  const auto is_rank = [&](int r) { return (r >= 0 && r < parent.size) || r == MPI_PROC_NULL; };
-  const auto is_weight = [](int w) { return w >= 0; };
-  const auto& [from, to] = std::tie(neighbours.sources, neighbours.destinations);
-  const bool good = std::ranges::all_of(from, is_rank) && std::ranges::all_of(to, is_rank) &&
-                    std::ranges::all_of(neighbours.source_weights, is_weight) &&
-                    std::ranges::all_of(neighbours.destination_weights, is_weight);
+Rank& create_adjacent(Rank& parent, Topology mine, bool good, bool reorder, p2p::Call call) {
+  const auto are_ranks = [&](const std::vector<int>& list) {
+    return std::ranges::all_of(list, [&](int r) { return (r >= 0 && r < parent.size) || r == MPI_PROC_NULL; });
+  };
+  const auto are_weights = [](const std::vector<int>& list) { return std::ranges::all_of(list, [](int w) { return w >= 0; }); };
+  Part part{};
+  part.good = good && are_ranks(mine.sources) && are_ranks(mine.destinations) && are_weights(mine.source_weights) &&
+              are_weights(mine.destination_weights);
+  part.names_weights = mine.weighted;
+  part.with_weights = !mine.source_weights.empty() || !mine.destination_weights.empty();
+  part.without = mine.source_weights.size() < mine.sources.size() || mine.destination_weights.size() < mine.destinations.size();
+  part.sources = static_cast<int>(mine.sources.size());
+  part.destinations = part.edges = static_cast<int>(mine.destinations.size());
+  const std::vector<Part> parts = all_parts(parent, part, call);
+  mine.weighted = is_weighted(parts);
+  mine.source_weights.resize(mine.weighted ? mine.sources.size() : 0, 1);
+  mine.destination_weights.resize(mine.weighted ? mine.destinations.size() : 0, 1);
+  if (!is_asked(parent, reorder) || !can_choose(parts)) return make_distributed(parent, std::move(mine), parent.rank, call);
+
+  // Each edge is said by both its ends, and counted where it begins.
   std::vector<int> edges;
-  for (std::size_t i = 0; i < to.size(); ++i) {
-    const auto& weights = neighbours.destination_weights;
-    edges.insert(edges.end(), {parent.rank, to[i], i < weights.size() ? weights[i] : 1});
-  }
-  const std::vector<int> all = all_lists(parent, edges, call, good).all;
-  const int vertex = vertex_of(parent, {"MPI_Dist_graph_create_adjacent", reorder}, all, call);
-  if (reorder) neighbours = of_vertex(parent, neighbours, vertex, call);
-  return make_distributed(parent, std::move(neighbours), vertex, call);
+  for (std::size_t i = 0; i < mine.destinations.size(); ++i)
+    edges.insert(edges.end(), {parent.rank, mine.destinations[i], mine.weighted ? mine.destination_weights[i] : 1});
+  const std::vector<int> all = gather_ints(parent, edges, lengths_of(parts, &Part::edges, 3), call);
+  const std::vector<int> vertices =
+      vertices_of(parent, "MPI_Dist_graph_create_adjacent", reorder, call, [&] { return graph_of(all, parent.size); });
+  Topology its = of_vertex(parent, std::move(mine), vertices, parts, call);
+  return make_distributed(parent, std::move(its), vertices[static_cast<std::size_t>(parent.rank)], call);
 }
 
 Rank& create_distributed(Rank& parent, const Edges& e, bool reorder, p2p::Call call) {
   // Every rank tells all others its edges: (from, to, weight).
   const auto is_rank = [&](int r) { return r >= 0 && r < parent.size; };
   std::vector<int> mine;
-  bool good = true;
+  Part part{};
+  part.good = e.good;
   std::size_t at = 0;
   for (std::size_t i = 0; i < e.sources.size(); ++i) {
-    good = good && is_rank(e.sources[i]) && e.degrees[i] >= 0;
+    part.good = part.good && is_rank(e.sources[i]) && e.degrees[i] >= 0;
     for (int k = 0; k < e.degrees[i]; ++k, ++at) {
       const int weight = at < e.weights.size() ? e.weights[at] : 1;
-      good = good && is_rank(e.targets[at]) && weight >= 0;
+      part.good = part.good && is_rank(e.targets[at]) && weight >= 0;
       mine.insert(mine.end(), {e.sources[i], e.targets[at], weight});
     }
   }
-  const std::vector<int> all = all_lists(parent, mine, call, good).all;
-  const int vertex = vertex_of(parent, {"MPI_Dist_graph_create", reorder}, all, call);
+  part.names_weights = e.weighted;
+  part.with_weights = !e.weights.empty();
+  part.without = e.weights.size() < e.targets.size();
+  part.edges = static_cast<int>(e.targets.size());
+  const std::vector<Part> parts = all_parts(parent, part, call);
+  const std::vector<int> all = all_ints(parent, mine, lengths_of(parts, &Part::edges, 3), call);
+  const int vertex =
+      vertex_of(parent, "MPI_Dist_graph_create", reorder && can_choose(parts), call, [&] { return graph_of(all, parent.size); });
   Topology t;
-  t.weighted = e.weighted;
+  t.weighted = is_weighted(parts);
   for (std::size_t i = 0; i < all.size(); i += 3) {
     if (all[i] == vertex) {
       t.destinations.push_back(all[i + 1]);

@@ -13,12 +13,14 @@ namespace plait::threadcomm {
 /// Of the dimensions that `remain`.
 [[nodiscard]] Rank* sub_cartesian(Rank& parent, std::span<const int> remain, p2p::Call call);
 [[nodiscard]] Rank* create_graph(Rank& parent, std::span<const int> index, std::span<const int> edges, bool reorder, p2p::Call call);
-/// Neighbours as given by this rank, for the vertex of its number.
-[[nodiscard]] Rank& create_adjacent(Rank& parent, Topology neighbours, bool reorder, p2p::Call call);
+/// Neighbours as given by this rank, for the vertex of its number. Where what one rank gives is not `good`, or not as it should be, that
+/// one gets MPI_ERR_ARG and the others MPI_ERR_TOPOLOGY; so with Edges.
+[[nodiscard]] Rank& create_adjacent(Rank& parent, Topology mine, bool good, bool reorder, p2p::Call call);
 /// Edges as given by any rank: from sources[i] to degrees[i] of the targets.
 struct Edges {
   std::span<const int> sources, degrees, targets, weights;
   bool weighted;
+  bool good = true;
 };
 [[nodiscard]] Rank& create_distributed(Rank& parent, const Edges& edges, bool reorder, p2p::Call call);
 

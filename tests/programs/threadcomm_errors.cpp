@@ -104,6 +104,31 @@ void freed_before_the_end(MPI_Comm comm) {
   still_works(comm);
 }
 
+/// Ranks give no weights for edges that they do not have; and one for edges that it has, which count 1.
+void chain(MPI_Comm comm, int rank, int size) {
+  const int before = rank - 1;
+  const int next = rank + 1;
+  const int weight = 7;
+  const bool none = rank == size - 1;
+  MPI_Comm made = MPI_COMM_NULL;
+  CHECK(MPI_Dist_graph_create_adjacent(comm, rank == 0 ? 0 : 1, &before, rank == 0 || none ? MPI_UNWEIGHTED : &weight, none ? 0 : 1, &next,
+                                       none ? MPI_UNWEIGHTED : &weight, MPI_INFO_NULL, 1, &made) == MPI_SUCCESS);
+  int in = 0;
+  int out = 0;
+  int weighted = 0;
+  MPI_Dist_graph_neighbors_count(made, &in, &out, &weighted);
+  MPI_Comm_rank(made, &rank);
+  int source = -1;
+  int in_weight = -1;
+  int target = -1;
+  int out_weight = -1;
+  MPI_Dist_graph_neighbors(made, 1, &source, &in_weight, 1, &target, &out_weight);
+  CHECK(weighted == 1 && in == (rank == 0 ? 0 : 1) && out == (rank == size - 1 ? 0 : 1));
+  CHECK(in == 0 || (source == rank - 1 && in_weight == (rank == size - 1 ? 1 : weight)));
+  CHECK(out == 0 || (target == rank + 1 && out_weight == weight));
+  MPI_Comm_free(&made);
+}
+
 void arguments(MPI_Comm comm) {
   int rank = -1;
   int size = 0;
@@ -127,11 +152,20 @@ void arguments(MPI_Comm comm) {
   // Where one rank alone is wrong, none waits for it.
   const int neighbour = rank == size - 1 ? size : 0;
   const int expected = rank == size - 1 ? MPI_ERR_ARG : MPI_ERR_TOPOLOGY;
+  const int one = 1;
   const int minus = rank == size - 1 ? -1 : 1;
   GIVES(MPI_Dist_graph_create_adjacent(comm, 0, many.data(), MPI_UNWEIGHTED, 1, &neighbour, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &made),
         expected);
   GIVES(MPI_Dist_graph_create_adjacent(comm, 0, many.data(), &minus, 1, many.data(), &minus, MPI_INFO_NULL, 1, &made), expected);
   GIVES(MPI_Dist_graph_create(comm, 1, &rank, &minus, many.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 1, &made), expected);
+  GIVES(MPI_Dist_graph_create_adjacent(comm, minus == -1 ? -1 : 0, many.data(), MPI_UNWEIGHTED, 0, many.data(), MPI_UNWEIGHTED,
+                                       MPI_INFO_NULL, 0, &made),
+        expected);
+  GIVES(MPI_Dist_graph_create(comm, 1, minus == -1 ? nullptr : &rank, &one, many.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 1, &made),
+        expected);
+  GIVES(MPI_Dist_graph_create_adjacent(comm, 0, many.data(), MPI_UNWEIGHTED, 1, many.data(), MPI_WEIGHTS_EMPTY, MPI_INFO_NULL, 1, &made),
+        MPI_ERR_ARG);
+  chain(comm, rank, size);
   GIVES(MPI_Cartdim_get(comm, &x), MPI_ERR_TOPOLOGY);
   GIVES(MPI_Neighbor_allgather(&x, 1, MPI_INT, many.data(), 1, MPI_INT, comm), MPI_ERR_TOPOLOGY);
   CHECK(r == MPI_REQUEST_NULL && made == MPI_COMM_NULL);
