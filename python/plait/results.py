@@ -199,7 +199,7 @@ def reordering(rows: Sequence[Row]) -> list[str]:
     """Sentences: what another order of ranks than the launcher's brings on these nodes."""
     told = [row for row in rows if "bytes_between_nodes" in row.calibration and row.nodes > 1]
     if told and all(row.reordered is None for row in told):
-        return [f"Ranks are in the launcher's order: none was found that sends less between the {told[0].nodes} nodes."]
+        return [f"No order of ranks was found that sends less between the {told[0].nodes} nodes than the launcher's."]
     said = []
     for row in (row for row in told if row.reordered and row.samples):
         between = row.calibration["bytes_between_nodes"]

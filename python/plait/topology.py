@@ -7,6 +7,7 @@ import json
 import math
 import re
 import subprocess
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ from plait.mpis import Mpi
 # By points: how many dimensions, and who is a neighbour.
 STENCILS = {"5": (2, "faces"), "9": (2, "all"), "7": (3, "faces"), "27": (3, "all")}
 ORDERS = ("sequence", "round-robin")
+MOST_CELLS = 2**20
 FORMATS = (".svg", ".png", ".pdf")
 MOST_LINES = 64  # of a drawing in a terminal
 MOST_LAYERS = 64  # of a picture
@@ -96,15 +98,15 @@ class Count:
 
 def numbers(option: str, text: str, separator: str) -> tuple[int, ...]:
     words = text.split(separator)
-    if not all(word.isdecimal() and 1 <= int(word) <= 2**20 for word in words):
+    if not all(word.isdecimal() and 1 <= int(word) <= MOST_CELLS for word in words):
         raise PlaitError(f"{option} wants numbers from 1 on, like {separator.join(('16', '64'))}, not '{text}'")
     return tuple(map(int, words))
 
 
 def dims_of(text: str) -> tuple[int, ...]:
     dims = numbers("--dims", text, "x")
-    if math.prod(dims) > 2**20:
-        raise PlaitError(f"--dims {text} has {math.prod(dims)} cells, and plait topology takes at most {2**20}")
+    if math.prod(dims) > MOST_CELLS:
+        raise PlaitError(f"--dims {text} has {math.prod(dims)} cells, and plait topology takes at most {MOST_CELLS}")
     return dims
 
 
@@ -123,9 +125,19 @@ def machine_of(cells: int, nodes: str, cores: int | None, sockets: int) -> Machi
             sizes = tuple(min(cores, cells - node * cores) for node in range(count) if node * cores < cells)
     elif cores is not None:
         raise PlaitError("--cores goes with a number of nodes, and not with the ranks of each")
+    if sum(sizes) > MOST_CELLS:
+        raise PlaitError(f"--nodes {nodes}: plait topology takes at most {MOST_CELLS} ranks")
     if sum(sizes) < cells:
         raise PlaitError(f"--nodes {nodes}: these are {sum(sizes)} ranks, and the grid has {cells} cells")
     return Machine(sizes, sockets)
+
+
+def lines_of(path: Path) -> list[tuple[int, str]]:
+    """Of a text file, with their numbers."""
+    try:
+        return list(enumerate(path.read_text().splitlines(), 1))
+    except (OSError, UnicodeDecodeError) as error:
+        raise PlaitError(f"{path} cannot be read: {error}") from None
 
 
 def stencil_of(text: str, dimensions: int) -> list[Offset]:
@@ -139,7 +151,7 @@ def stencil_of(text: str, dimensions: int) -> list[Offset]:
     if not path.is_file():
         raise PlaitError(f"--stencil wants {', '.join(STENCILS)} or a file, and there is no file '{text}'")
     offsets = []
-    for number, line in enumerate(path.read_text().splitlines(), 1):
+    for number, line in lines_of(path):
         words = line.split("#")[0].split()
         if not words:
             continue
@@ -169,7 +181,7 @@ def hosts_in(path: Path, cells: int) -> list[int]:
         raise PlaitError(f"--map wants {' or '.join(ORDERS)} or a hostfile, and there is no file '{path}'")
     known: dict[str, int] = {}
     node_of: list[int] = []
-    for number, line in enumerate(path.read_text().splitlines(), 1):
+    for number, line in lines_of(path):
         words = line.split("#")[0].split()
         if not words:
             continue
@@ -178,7 +190,8 @@ def hosts_in(path: Path, cells: int) -> list[int]:
         if not found or (slots and not slots[0][6:].isdecimal()):
             raise PlaitError(f"{path}:{number}: wants a host, like 'node01', 'node01:64' or 'node01 slots=64', not '{line}'")
         count = int(found[2] or (slots[0][6:] if slots else 1))
-        node_of += [known.setdefault(found[1], len(known))] * count
+        if count and len(node_of) < cells:
+            node_of += [known.setdefault(found[1], len(known))] * min(count, cells - len(node_of))
     if len(node_of) < cells:
         raise PlaitError(f"{path} has places for {len(node_of)} ranks, and the grid has {cells} cells")
     return node_of[:cells]
@@ -201,15 +214,15 @@ def count(
     done = subprocess.run([program], input=json.dumps(asked), capture_output=True, text=True, check=False)
     if done.returncode:
         raise PlaitError(done.stderr.strip() or f"plait-topology ended with status {done.returncode}")
-    answers = json.loads(done.stdout)
+    answer = json.loads(done.stdout)
     cells = math.prod(dims)
 
     def as_count(name: str, counts: dict, order: Sequence[int]) -> Count:
         node, socket, _ = counts["leaves"]
         return Count(name, counts.get("method"), node, socket, counts["heaviest"], [order[rank] for rank in counts["rank_of"][:cells]])
 
-    found = [as_count(name, answer["stands"], order) for (name, order), answer in zip(orders.items(), answers, strict=True)]
-    return [*found, as_count("reordered", answers[0]["reordered"], node_of)]
+    found = [as_count(name, counts, order) for (name, order), counts in zip(orders.items(), answer["maps"], strict=True)]
+    return [*found, as_count("reordered", answer["reordered"], node_of)]
 
 
 def table(counts: Sequence[Count], dims: Sequence[int], machine: Machine, links: bool) -> Table:
@@ -277,7 +290,8 @@ def draw(dims: Sequence[int], counts: Sequence[Count], links: bool, path: Path) 
     figure, all_axes = pyplot.subplots(len(counts), depth, squeeze=False, figsize=(2 + 3 * depth, 3 * len(counts)), layout="constrained")
     for count, row in zip(counts, all_axes, strict=True):
         for layer, axes in zip(layers(dims, count.node_of), row, strict=True):
-            axes.pcolormesh(layer, cmap=colours, vmin=-0.5, vmax=nodes - 0.5, edgecolors="white", linewidth=0.5 if dims[-1] <= 64 else 0)
+            look = {"edgecolors": "white", "linewidth": 0.5} if dims[-1] <= 64 else {"rasterized": True}  # a path a cell is a large file
+            axes.pcolormesh(layer, cmap=colours, vmin=-0.5, vmax=nodes - 0.5, **look)
             axes.set_aspect("equal")
             axes.invert_yaxis()
             axes.set_axis_off()
@@ -313,15 +327,16 @@ def topology(
         order = hosts_in(Path(map_), cells)
         if nodes or cores:
             raise PlaitError("the hostfile of --map says which nodes there are, and --nodes and --cores go without")
-        machine = Machine(tuple(order.count(node) for node in range(max(order) + 1)), sockets)
+        ranks_of = Counter(order)
+        machine = Machine(tuple(ranks_of[node] for node in range(len(ranks_of))), sockets)
     elif nodes is None:
         raise PlaitError("say on how many nodes, like --nodes 16, or by a hostfile, like --map hosts.txt")
     else:
         machine = machine_of(cells, nodes, cores, sockets)
         order = machine.in_sequence() if map_ == "sequence" else machine.round_robin()
     counts = count(mpi, grid, periodic, offsets, machine, order)
-    there = {(o.by, o.bytes) for o in offsets}
-    links = all((tuple(-x for x in by), size) in there for by, size in there)
+    there = {o.by for o in offsets}
+    links = len(there) == len(offsets) and all(o.bytes == 1 and tuple(-x for x in o.by) in there for o in offsets)
     if json_:
         print(json.dumps(as_json(counts, grid, machine)))
     else:

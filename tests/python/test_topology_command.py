@@ -71,6 +71,13 @@ def test_a_stencil_from_a_file(between_nodes, tmp_path):
     assert between_nodes("4x4", "4", stencil=str(stencil), map_="round-robin")[0] == 9600
 
 
+def test_bytes_are_counted_where_the_stencil_names_them(tmp_path):
+    stencil = tmp_path / "stencil.txt"
+    stencil.write_text("0 1 800\n0 -1 800\n")
+    said = plait("topology", "--dims", "2x4", "--nodes", "2", "--map", "round-robin", "--stencil", stencil).stdout
+    assert "bytes between nodes" in said and re.search(r"as it stands +9600 ", said)
+
+
 def test_uneven_nodes(counts):
     ranks = [counts("3x3", nodes, cores=cores)[1]["ranks_of_nodes"] for nodes, cores in (("4", 4), ("4", None), ("6,1,2", None))]
     assert ranks == [[4, 4, 1], [3, 2, 2, 2], [6, 1, 2]]
@@ -107,6 +114,7 @@ def test_a_mistake_is_one_line():
         ({"dims": "2x"}, "--dims wants numbers from 1 on, like 16x64, not '2x'"),
         ({"dims": "2048x2048"}, "--dims 2048x2048 has 4194304 cells"),
         ({"nodes": "0"}, "--nodes wants numbers from 1 on, like 16,64, not '0'"),
+        ({"nodes": "1048576,1048576"}, "--nodes 1048576,1048576: plait topology takes at most 1048576 ranks"),
         ({"nodes": "2,1"}, "--nodes 2,1: these are 3 ranks, and the grid has 4 cells"),
         ({"nodes": "2,2", "cores": 2}, "--cores goes with a number of nodes"),
         ({"nodes": "2", "cores": 1}, "2 nodes of 1 cores are too few for 4 ranks: 4 nodes would do"),
@@ -147,4 +155,17 @@ def test_mistakes_in_a_hostfile(tmp_path, text, line):
     hosts = tmp_path / "hosts"
     hosts.write_text(text)
     with pytest.raises(PlaitError, match=re.escape(line)):
+        topology.hosts_in(hosts, 4)
+
+
+def test_hosts_beyond_the_grid_and_without_ranks(tmp_path):
+    hosts = tmp_path / "hosts"
+    hosts.write_text("none:0\na:1\nb:99999999999\nc\n")
+    assert topology.hosts_in(hosts, 4) == [0, 1, 1, 1]
+
+
+def test_a_hostfile_that_is_no_text(tmp_path):
+    hosts = tmp_path / "hosts"
+    hosts.write_bytes(b"\xff\xfe")
+    with pytest.raises(PlaitError, match="hosts cannot be read"):
         topology.hosts_in(hosts, 4)
