@@ -14,6 +14,11 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "common.hpp"
 #include "neighbours.hpp"

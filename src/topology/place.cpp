@@ -130,7 +130,8 @@ class Placing {
     all.resize(std::min(all.size(), kImproved));
     for (Candidate& c : all) {
       improve(part, c.parts, count, kEdges / share);
-      c.cut = part.cut(c.parts);
+      const std::int64_t before = std::exchange(c.cut, part.cut(c.parts));
+      if (c.method == kAsItIs && c.cut < before) c.method = "exchanges";
     }
     return std::move(*std::ranges::min_element(all, {}, &Candidate::cut));
   }
