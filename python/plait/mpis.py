@@ -350,9 +350,8 @@ class IntelMpi(Mpi):
         if job.nodes:
             hosts = ",".join(f"{node}:{count}" for node, count in job.nodes)
             line += ["-bootstrap", "ssh", "-bootstrap-exec", job.remote_shell, "-hosts", hosts]
-            # 2021.19 takes ":1" on every host as if nothing were said, and fills the first.
-            if all(count == 1 for _, count in job.nodes):
-                line += ["-ppn", "1"]
+            # 2021.19 heeds none of these numbers: it deals as many ranks as a host has cores to each in turn, until there are no more.
+            line += ["-ppn", str(job.nodes[0][1])]
         return [*line, "-n", str(job.processes), *program]
 
     def needs(self) -> dict[str, str]:
