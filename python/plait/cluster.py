@@ -32,9 +32,7 @@ def line(mpi: Mpi, language: str, arguments: list[str], show: bool) -> list[str]
         if why:
             raise MpiError(f"--cluster does not go with {argument}: {why}")
     _check_compiler(mpi, language)
-    folder = mpi.library.parent
-    if not (folder / "libplait_cluster.so").exists():
-        raise MpiError(f"--cluster wants libplait_cluster.so, which is not built for this MPI yet; type: make MPI={mpi.name}")
+    folder = mpi.built(mpi.library.parent / "libplait_cluster.so").parent
     flags = ["-fopenmp", "-fno-inline-atomics", "-mno-direct-extern-access", "-fno-lto", f"-Wa,{ROOT / 'src/cluster/mark.s'}"]
     if language != "fc":
         flags += ["-include", str(ROOT / "include/plait/cluster/atomics.h")]

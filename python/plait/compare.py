@@ -83,9 +83,7 @@ def prepare(
     for model in models or []:
         if model not in known:
             raise CompareError(f"{application.program} has no model '{model}'{did_you_mean(model, known)} (it has {', '.join(known)})")
-    program = mpi.build / "bin" / application.program
-    if not program.exists():
-        raise CompareError(f"{program.name} is not built for this MPI yet; type: make MPI={mpi.name} build")
+    program = mpi.program(application.program)
     wanted = [model for model in models or known if (program.parent / application.program_of(model)).exists()]
     lacking = [model for model in models or known if model not in wanted]
     if models and lacking:

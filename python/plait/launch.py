@@ -176,8 +176,8 @@ def command(
     settings = mpi.settings(job)
     environment = {**settings, **os.environ, **forced}
     exported = tuple({**settings, **forced, **{name: "" for name in os.environ if name.startswith("PLAIT_")}})
-    if preload and not mpi.library.exists():
-        raise MpiError(f"libplait is not built for this MPI yet; type: make MPI={mpi.name}")
+    if preload:
+        mpi.built(mpi.library)
     if reason := built.why_not(mpi, program[0], environment, mpi.library if preload else None):
         raise MpiError(reason)
     # A shell in front of the program does what only its processes, not the launcher's, are to see. Launchers leave processes a

@@ -79,6 +79,15 @@ class Mpi:
 
     # -- where things are
 
+    def built(self, file: Path) -> Path:
+        """Something of the build's, if it is there."""
+        if not file.exists():
+            raise MpiError(f"{file.name} is not built for this MPI yet; type: make MPI={self.name}")
+        return file
+
+    def program(self, name: str) -> Path:
+        return self.built(self.build / "bin" / name)
+
     @cached_property
     def bin(self) -> Path:
         return self.folder / "bin" if self.folder else Path(_system_mpicc()).parent

@@ -57,9 +57,7 @@ class Settings:
 
 def ask(mpi: Mpi) -> Settings:
     """The table that libplait was built with, and what holds in our own environment."""
-    program = mpi.build / "bin" / "plait-settings"
-    if not program.exists():
-        raise MpiError(f"libplait is not built for this MPI yet; type: make MPI={mpi.name}")
+    program = mpi.program("plait-settings")
     done = subprocess.run([program], capture_output=True, text=True, check=False)
     if done.returncode:
         raise MpiError(f"{program} ended with status {done.returncode}")

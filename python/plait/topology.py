@@ -201,9 +201,7 @@ def count(
     mpi: Mpi, dims: Sequence[int], periodic: bool, stencil: Sequence[Offset], machine: Machine, node_of: Sequence[int]
 ) -> list[Count]:
     """As ranks are, dealt round-robin, in sequence, and reordered."""
-    program = mpi.build / "bin" / "plait-topology"
-    if not program.exists():
-        raise PlaitError(f"{program} is not built: run make MPI={mpi.name}")
+    program = mpi.program("plait-topology")
     orders = {"as it stands": node_of, "round-robin": machine.round_robin(), "in sequence": machine.in_sequence()}
     asked = {
         "dims": list(dims),

@@ -2,19 +2,16 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <functional>
 #include <memory>
 #include <numeric>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "base/error.hpp"
 #include "base/mpi_lock.hpp"
-#include "base/settings.hpp"
 #include "collective/algorithms.hpp"
 #include "collective/call.hpp"
 #include "p2p/world.hpp"
@@ -29,7 +26,7 @@ using collective::Steps;
 
 namespace {
 
-/// Of a grid that so many ranks suffice for.
+/// How many cells a grid has. Throws MPIError where there are not so many ranks.
 int cells_of(std::span<const int> dims, int ranks) {
   std::int64_t cells = 1;
   for (const int n : dims) {
@@ -45,11 +42,11 @@ Rank* with_topology(Rank* rank, std::shared_ptr<const Topology> topology) {
   return rank;
 }
 
-/// Room for so many ints of each rank.
+/// Where the ints of all ranks are gathered, so many of each; on ranks that get none there is no memory behind it.
 struct Room {
-  explicit Room(const std::vector<int>& ints) : counts(ints), places(ints.size()) {
+  explicit Room(const std::vector<int>& ints, bool here = true) : counts(ints), places(ints.size()) {
     std::exclusive_scan(counts.begin(), counts.end(), places.begin(), 0);
-    values.resize(static_cast<std::size_t>(places.back()) + static_cast<std::size_t>(counts.back()));
+    if (here) values.resize(static_cast<std::size_t>(places.back()) + static_cast<std::size_t>(counts.back()));
     blocks.at = values.data();
     blocks.counts = counts.data();
     blocks.displacements = places.data();
@@ -77,9 +74,9 @@ std::vector<int> all_ints(Rank& parent, std::span<const int> mine, const std::ve
   return std::move(all.values);
 }
 
-/// The same, on rank 0 alone.
+/// The same on rank 0, and nothing on the others.
 std::vector<int> gather_ints(Rank& parent, std::span<const int> mine, const std::vector<int>& counts, p2p::Call call) {
-  Room all(counts);
+  Room all(counts, parent.rank == 0);
   together(parent, call, [&](Collective& c) { return collective::gather(c, memory_of(mine), all.blocks, 0, false); });
   return std::move(all.values);
 }

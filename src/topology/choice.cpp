@@ -5,18 +5,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <new>
-#include <numeric>
 
 #include "base/settings.hpp"
 
 namespace plait::topology {
 namespace {
-
-std::vector<int> count_up(std::size_t n) {
-  std::vector<int> all(n);
-  std::iota(all.begin(), all.end(), 0);
-  return all;
-}
 
 /// Of a graph, both ways together.
 std::int64_t bytes(const Graph& graph) {

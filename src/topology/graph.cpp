@@ -5,6 +5,12 @@
 
 namespace plait::topology {
 
+std::vector<int> count_up(std::size_t n) {
+  std::vector<int> all(n);
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
 int Grid::cells() const noexcept {
   int all = 1;
   for (const int d : dims) all *= d;

@@ -1,11 +1,15 @@
 // Who sends how much to whom: the graph that a program describes by a grid and a stencil, or by lists of neighbours. No MPI.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 namespace plait::topology {
+
+/// 0, 1, 2 and so on: so many.
+[[nodiscard]] std::vector<int> count_up(std::size_t n);
 
 /// Each cell sends to the cell that lies this far away, in cells of each dimension.
 struct Offset {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <utility>
 
 #include "topology/metis.hpp"
@@ -15,12 +14,6 @@ namespace {
 constexpr std::string_view kAsItIs = "as it is";
 
 std::size_t index(int i) { return static_cast<std::size_t>(i); }
-
-std::vector<int> count_up(std::size_t n) {
-  std::vector<int> all(n);
-  std::iota(all.begin(), all.end(), 0);
-  return all;
-}
 
 struct Candidate {
   Parts parts;

@@ -198,7 +198,7 @@ def test_without_libplait_programs_are_linked_to_the_mpi_alone(unbuilt, tmp_path
 
 def test_without_libplait_nothing_is_preloaded(unbuilt):
     done = run(*unbuilt, "run", "--preload", "/bin/true", status=2)
-    assert done.stderr == f"plait: libplait is not built for this MPI yet; type: make MPI={MPI.name}\n"
+    assert done.stderr == f"plait: libplait.so is not built for this MPI yet; type: make MPI={MPI.name}\n"
 
 
 # ---- preloading
