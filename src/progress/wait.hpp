@@ -37,6 +37,8 @@ inline constexpr Patience kForLeader{0, 0, 200};
 inline constexpr Patience kForRequests{64, 0, 2000, 8};
 /// Threads of this process that come to the same call.
 inline constexpr Patience kForThreads{0, 0, 200};
+/// Threads of this process that share work and end together, or nearly.
+inline constexpr Patience kForSubteam{2000, 0, 200};
 /// How long one side of a channel that is full or empty waits for the other, which is at work: some 10 us, or about as long as
 /// one piece takes.
 inline constexpr Patience kForRoom{500, 64, 0};

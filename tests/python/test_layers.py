@@ -28,15 +28,17 @@ MAY_USE = {
     "partitioned": BELOW_FEATURES,
     "gaspi": BELOW_FEATURES,
     "shan": BELOW_FEATURES,
+    "subteam": {"base", "progress"},
     "cluster": {"base"},
     "mpi": BELOW_FEATURES
-    | {"collective", "grequest", "queue", "stream", "threadcomm", "ordinary", "partitioned", "gaspi", "shan", "topology"},
+    | {"collective", "grequest", "queue", "stream", "threadcomm", "ordinary", "partitioned", "gaspi", "shan", "subteam", "topology"},
 }
 # Compiled and tested without any MPI: files of these rooms that may include mpi.h.
 WITHOUT_MPI = {
     "base": set(),
     "progress": set(),
     "lane": set(),
+    "subteam": set(),
     "transport": {"packets.cpp", "packets.hpp"},
     "topology": {"reorder.cpp", "reorder.hpp"},
 }
