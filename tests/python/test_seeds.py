@@ -6,14 +6,17 @@ tests/programs/seeds. Each test says its processes x threads.
 - GASPI in Ludwig prints no program; what it says of GASPI is left out until Plait has it.
 - MPICH's extensions: generalized request, datatype, stream, thread communicator and progress. The one that enqueues messages on a GPU's
   stream is left out until Plait has that, and so is the fragment that makes such a stream.
-- Hybrid programming (lecture): masteronly, overlap, and the master's receive between barriers. OpenMP over nodes is left out until Plait
-  has it; a directive that OpenMP never got (subteams) cannot be compiled.
+- Hybrid programming (lecture): masteronly, overlap, the master's receive between barriers, and sub-teams, whose directives OpenMP never
+  got: plait/subteam.h has macros of their names. OpenMP over nodes has its own tests.
 """
 
+import os
 import re
+import shutil
+import subprocess
 
 import pytest
-from plait import launch
+from plait import launch, mpis
 from programs import MPI, run
 
 
@@ -110,3 +113,25 @@ def test_hybrid(nodes, way):
     for processes in (2, 4):
         done = run("seed_hybrid", way, 3, processes=processes, hosts=nodes)
         assert done.stdout == f"{way} with 3 threads in each of {processes} processes: right\n"
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_sub_teams(nodes, threads):
+    """2 x 2 and 3"""
+    done = run("seed_subteams", hosts=nodes, env=[f"OMP_NUM_THREADS={threads}"])
+    assert done.stdout == f"50 steps of {threads} threads in each of 2 processes: right\n"
+
+
+@pytest.mark.once
+def test_sub_teams_by_clang(tmp_path):
+    """2 x 3, with the OpenMP of clang"""
+    program, source = tmp_path / "subteams", mpis.ROOT / "tests/programs/seeds/subteams.c"
+    if not shutil.which("clang"):
+        pytest.skip("clang is not installed")
+    command = [mpis.ROOT / "plait", "--mpi", MPI.name, "cc", "-O2", "-fopenmp", source, "-o", program]
+    compiler = dict.fromkeys(("MPICH_CC", "OMPI_CC", "I_MPI_CC"), "clang")
+    done = subprocess.run(command, env=os.environ | compiler, capture_output=True, text=True, timeout=60, check=False)
+    if "omp.h" in done.stderr or "-lomp" in done.stderr:
+        pytest.skip("clang's OpenMP is not installed")
+    assert done.returncode == 0, done.stderr
+    assert run(program, env=["OMP_NUM_THREADS=3"]).stdout == "50 steps of 3 threads in each of 2 processes: right\n"
