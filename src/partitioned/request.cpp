@@ -278,11 +278,12 @@ Partitioned& make_send(Side side, std::optional<Ranges> ranges) try {
   throw MPIError{MPI_ERR_UNSUPPORTED_OPERATION, false};  // no shared memory
 }
 
-/// A send, started unless `nothing` of it is meant: that may come when the rest has gone.
+/// A send, started unless `nothing` of it is meant: that may come when the rest has gone. So may all of a send to nobody, which is over at
+/// once, whatever the program's other threads have still to say of it.
 Partitioned& active_send(Request& r, bool adds, bool nothing) {
   require(is_partitioned(r), MPI_ERR_REQUEST);
   Partitioned& p = as(r);
-  require(p.sender && p.sender->adds() == adds && (p.active || nothing), MPI_ERR_REQUEST);
+  require(p.sender && p.sender->adds() == adds && (p.active || nothing || p.side().nobody()), MPI_ERR_REQUEST);
   return p;
 }
 
