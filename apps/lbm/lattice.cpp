@@ -26,12 +26,15 @@ void Spans::add(Span span, long work) {
 }
 
 std::pair<const Span*, const Span*> Spans::part(double from, double to) const {
-  const auto at = [&](double share) {
-    const long target = std::lround(share * static_cast<double>(work()));
-    return spans_.data() + (std::lower_bound(before_.begin(), before_.end(), target) - before_.begin());
+  const auto unit = [&](double share) { return share >= 1.0 ? work() : std::lround(share * static_cast<double>(work())); };
+  return begun_in(unit(from), unit(to));
+}
+
+std::pair<const Span*, const Span*> Spans::begun_in(long begin, long end) const {
+  const auto at = [&](long unit) {
+    return unit == work() ? spans_.size() : static_cast<std::size_t>(std::ranges::lower_bound(before_, unit) - before_.begin());
   };
-  const Span* end = to >= 1.0 ? spans_.data() + spans_.size() : at(to);
-  return {std::min(at(from), end), end};
+  return {spans_.data() + at(begin), spans_.data() + at(end)};
 }
 
 Lattice::Lattice(const Subdomain& box, Solids solids, int threads, const Allocate& allocate)

@@ -43,6 +43,9 @@ class Spans {
   [[nodiscard]] std::pair<const Span*, const Span*> part(int thread, int threads) const {
     return part(1.0 * thread / threads, 1.0 * (thread + 1) / threads);
   }
+  /// The spans that begin in units [begin, end) of the work, 0 <= begin <= end <= work(): each is in one of the ranges that units are cut
+  /// into.
+  [[nodiscard]] std::pair<const Span*, const Span*> begun_in(long begin, long end) const;
   [[nodiscard]] long work() const { return before_.back(); }
 
  private:

@@ -44,7 +44,7 @@ struct Options {
 
 void describe(CLI::App& app, Options& o) {
   std::string names;
-  for (const auto& m : models()) names += fmt::format("\n  {:<12} {}", m.name, m.what);
+  for (const auto& m : models()) names += fmt::format("\n  {:<18} {}", m.name, m.what);
   app.add_option("deck", o.deck, "What to simulate: a TOML file, see docs/lbm.md")->required();
   app.add_option("--model", o.model,
                  "How threads and processes share the work (default: pure-mpi with one thread, else masteronly):" + names);
@@ -366,6 +366,12 @@ Setup set_up(const Options& o, const ModelInfo& model, MPI_Comm comm, int thread
     if (!model.threads && setup.threads > 1) {
       throw Error(fmt::format("model {} uses one thread a process, but OMP_NUM_THREADS is {}; set it to 1 or choose another model",
                               model.name, setup.threads));
+    }
+    if (model.reserved && setup.threads == 1) {
+      throw Error(
+          fmt::format("model {} keeps a thread for communication alone, so it needs at least 2 threads a process; "
+                      "OMP_NUM_THREADS is 1",
+                      model.name));
     }
     if (all[0] != -all[1]) throw Error("OMP_NUM_THREADS must be the same in all processes");
     setup.deck = parse_deck(text, o.deck, o.settings);

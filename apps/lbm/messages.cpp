@@ -28,4 +28,16 @@ void Messages::unpack(Direction d) {
   for (Link& link : halo_.links()) link.unpack(d, piece_, pieces_);
 }
 
+Pieces::Pieces(Halo& halo, MPI_Comm comm, int pieces) : comms_(static_cast<std::size_t>(pieces)) {
+  messages_.reserve(comms_.size());
+  for (MPI_Comm& own : comms_) {
+    MPI_Comm_dup(comm, &own);
+    messages_.emplace_back(halo, own, static_cast<int>(messages_.size()), pieces);
+  }
+}
+
+Pieces::~Pieces() {
+  for (MPI_Comm& own : comms_) MPI_Comm_free(&own);
+}
+
 }  // namespace plait::lbm

@@ -27,4 +27,20 @@ class Messages {
   std::vector<MPI_Request> requests_;
 };
 
+/// The messages in so many pieces, each on a communicator of its own: as many threads may exchange at once.
+class Pieces {
+ public:
+  /// Collective over `comm`, as the destructor is.
+  Pieces(Halo& halo, MPI_Comm comm, int pieces);
+  Pieces(const Pieces&) = delete;
+  Pieces& operator=(const Pieces&) = delete;
+  ~Pieces();
+
+  [[nodiscard]] Messages& operator[](int piece) { return messages_[static_cast<std::size_t>(piece)]; }
+
+ private:
+  std::vector<MPI_Comm> comms_;
+  std::vector<Messages> messages_;
+};
+
 }  // namespace plait::lbm

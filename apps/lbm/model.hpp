@@ -1,5 +1,5 @@
 // A hybrid programming model: how the threads of a process share the exchange of the halo and the update.
-// One file per model; model.cpp lists them.
+// One file per model, or per mechanism that several share; model.cpp lists them.
 #pragma once
 
 #include <mpi.h>
@@ -48,6 +48,8 @@ struct World {
   int threads;
 };
 
+class Messages;
+
 class Model {
  public:
   explicit Model(const World& world) : world_(world) {}
@@ -76,6 +78,9 @@ class Model {
 #pragma omp barrier
   }
 
+  /// The calling thread's messages, from packing to unpacking.
+  static void exchange_halo(Messages& messages, Phase phase, StepTimes& times, Stopwatch& watch);
+
   World world_;
 
  private:
@@ -91,19 +96,23 @@ struct ModelInfo {
   std::string_view name;
   int thread_level;  // what it needs of MPI_Init_thread
   bool threads;      // whether it uses more than one thread
+  bool reserved;     // whether it keeps threads for communication alone, and so needs more than one
   bool shared;       // whether processes of a node read each other's places where they lie
   std::string_view what;
   std::unique_ptr<Model> (*make)(const World&);
 };
 
 [[nodiscard]] std::span<const ModelInfo> models();
-/// Throws Error for an unknown name, naming the known ones.
+/// `funneled` is another name of funneled-balanced. Throws Error for an unknown name, naming the known ones.
 [[nodiscard]] const ModelInfo& find_model(std::string_view name);
 
 std::unique_ptr<Model> make_pure_mpi(const World&);
 std::unique_ptr<Model> make_masteronly(const World&);
-std::unique_ptr<Model> make_funneled(const World&);
+std::unique_ptr<Model> make_funneled_reserved(const World&);
+std::unique_ptr<Model> make_funneled_balanced(const World&);
 std::unique_ptr<Model> make_multiple(const World&);
+std::unique_ptr<Model> make_multiple_reserved(const World&);
+std::unique_ptr<Model> make_multiple_balanced(const World&);
 std::unique_ptr<Model> make_partitioned(const World&);
 std::unique_ptr<Model> make_gaspi(const World&);
 std::unique_ptr<Model> make_gaspi_shared(const World&);

@@ -1,6 +1,4 @@
 // multiple: every thread packs, sends, receives and unpacks its share of each face, on a communicator of its own.
-#include <vector>
-
 #include "messages.hpp"
 #include "model.hpp"
 
@@ -9,28 +7,12 @@ namespace {
 
 class Multiple final : public Model {
  public:
-  explicit Multiple(const World& world) : Model(world) {
-    comms_.resize(world.threads);
-    messages_.reserve(world.threads);
-    for (int t = 0; t < world.threads; ++t) {
-      MPI_Comm_dup(world.comm, &comms_[t]);
-      messages_.emplace_back(world.halo, comms_[t], t, world.threads);
-    }
-  }
-  ~Multiple() override {
-    for (MPI_Comm& comm : comms_) MPI_Comm_free(&comm);
-  }
+  explicit Multiple(const World& world) : Model(world), pieces_(world.halo, world.comm, world.threads) {}
 
   void step(Phase phase, bool exchange, int thread, StepTimes& times) override {
     Stopwatch watch;
     if (exchange) {
-      Messages& mine = messages_[thread];
-      mine.pack(before(phase));
-      watch.lap(times.pack);
-      mine.start();
-      mine.wait();
-      watch.lap(times.wait);
-      mine.unpack(before(phase));
+      exchange_halo(pieces_[thread], phase, times, watch);
 #pragma omp barrier
       watch.lap(times.unpack);
     }
@@ -39,8 +21,7 @@ class Multiple final : public Model {
   }
 
  private:
-  std::vector<MPI_Comm> comms_;
-  std::vector<Messages> messages_;
+  Pieces pieces_;
 };
 
 }  // namespace

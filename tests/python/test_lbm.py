@@ -66,11 +66,17 @@ SHAPES = [
     ("pure-mpi", 8, 1, "2x2x2"),
     ("masteronly", 1, 2, ""),
     ("masteronly", 2, 2, "2x1x1"),
-    ("funneled", 1, 3, ""),
-    ("funneled", 2, 2, ""),
-    ("funneled", 4, 2, "2x1x2"),
+    ("funneled-reserved", 2, 3, ""),
+    ("funneled-reserved", 4, 2, "2x1x2"),
+    ("funneled-balanced", 1, 3, ""),
+    ("funneled-balanced", 2, 2, ""),
+    ("funneled-balanced", 4, 2, "2x1x2"),
     ("multiple", 2, 3, ""),
     ("multiple", 4, 2, "2x2x1"),
+    ("multiple-reserved", 2, 5, "2x1x1"),
+    ("multiple-reserved", 4, 2, "2x2x1"),
+    ("multiple-balanced", 2, 3, ""),
+    ("multiple-balanced", 4, 2, "2x1x2"),
     ("partitioned", 1, 4, ""),
     ("partitioned", 2, 3, ""),
     ("partitioned", 4, 2, "2x2x1"),
@@ -111,6 +117,12 @@ def test_same_bits_whatever_the_model_processes_and_threads(lbm, expected, deck,
     assert done.json["digest"] == expected[deck]
 
 
+@pytest.mark.once
+def test_funneled_is_another_name_of_funneled_balanced(lbm):
+    """1 x 2."""
+    assert lbm("porous", "--steps", "2", "--model", "funneled", threads=2, settings=SMALL).json["model"] == "funneled-balanced"
+
+
 def test_digest_tells_flows_apart(lbm):
     digests = {lbm("porous", "--steps", n, settings=SMALL).json["digest"] for n in ("10", "11")}
     digests |= {lbm("porous", "--steps", "10", settings=[*SMALL, "fluid.force=[1.0000000001e-6,0,0]"]).json["digest"]}
@@ -120,7 +132,15 @@ def test_digest_tells_flows_apart(lbm):
 @pytest.mark.thorough_where(processes=8)
 @pytest.mark.parametrize(
     ("model", "processes", "threads", "hosts"),
-    [("multiple", 4, 2, 4), ("gaspi", 4, 2, 4), ("gaspi", 4, 1, 2), ("gaspi-shared", 3, 2, 3), ("gaspi-shared", 8, 1, 2)],
+    [
+        ("multiple", 4, 2, 4),
+        pytest.param("multiple-reserved", 3, 4, 2, marks=pytest.mark.thorough),
+        pytest.param("multiple-balanced", 3, 2, 2, marks=pytest.mark.thorough),
+        ("gaspi", 4, 2, 4),
+        ("gaspi", 4, 1, 2),
+        ("gaspi-shared", 3, 2, 3),
+        ("gaspi-shared", 8, 1, 2),
+    ],
     ids=str,
 )
 def test_same_bits_on_simulated_nodes(mpi, lbm, model, processes, threads, hosts):
@@ -293,7 +313,13 @@ def test_checkpoint_replaces_the_last_one_only_when_complete(lbm, tmp_path):
         ([], ["geometry.packing.volume-fraction=0.9"], ["at most 0.55"]),
         (["--grid", "3x1x1"], [], ["--grid 3x1x1 has 3 boxes, but there are 2 processes"]),
         (["--grid", "big"], [], ["--grid big: must be three whole numbers"]),
-        (["--model", "magic"], [], ["--model magic: unknown; there are pure-mpi, masteronly, funneled, multiple, partitioned, gaspi"]),
+        (["--model", "funneled-reserved"], [], ["model funneled-reserved keeps", "at least 2 threads a process; OMP_NUM_THREADS is 1"]),
+        (["--model", "multiple-reserved"], [], ["model multiple-reserved keeps a thread for communication alone"]),
+        (
+            ["--model", "magic"],
+            [],
+            ["--model magic: unknown; there are pure-mpi, masteronly, funneled-reserved, funneled-balanced, multiple"],
+        ),
         (["--steps", "-3"], [], ["--steps"]),
         (["--restart", "none"], [], ["checkpoint none cannot be opened"]),
         (["--grid", "4294967298x1x1"], [], ["--grid 4294967298x1x1: must be three whole numbers"]),

@@ -88,6 +88,14 @@ TEST(Spans, PartsCoverTheBoxOnceInOrder) {
     }
     EXPECT_EQ(expected, lattice.all().part(0, 1).second);
   }
+  const long work = lattice.all().work();
+  const Span* expected = lattice.all().part(0, 1).first;
+  for (long unit = 0; unit < work; unit += 3) {
+    const auto [begin, end] = lattice.all().begun_in(unit, std::min(work, unit + 3));
+    EXPECT_EQ(begin, expected);
+    expected = end;
+  }
+  EXPECT_EQ(expected, lattice.all().part(0, 1).second);
 }
 
 TEST(Spans, InteriorAndBoundaryAreTheWhole) {
