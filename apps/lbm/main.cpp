@@ -468,6 +468,30 @@ int simulate_by_threads(const Options& o, const ModelInfo& model) {
   return status;
 }
 
+/// Sees that OpenMP has all threads that are asked for: beyond OMP_THREAD_LIMIT it has not, and their shares would not be done.
+void require_threads() {
+  const int asked = omp_get_max_threads();
+  int given = 0;
+#pragma omp parallel num_threads(asked) reduction(+ : given)
+  given += 1;
+  collectively(MPI_COMM_WORLD, [&] {
+    if (given == asked) return;
+    throw Error(fmt::format("OpenMP gives {} threads a process, but OMP_NUM_THREADS is {}; raise OMP_THREAD_LIMIT, or ask for {}", given,
+                            asked, given));
+  });
+}
+
+/// The run in the way of its model. Returns the exit status.
+int run_model(const Options& o, const ModelInfo& model) {
+  try {
+    require_threads();
+  } catch (const Quit&) {
+    return 1;
+  }
+  if (model.name == "threadcomm") return simulate_by_threads(o, model);
+  return simulate_as(o, model, MPI_COMM_WORLD, omp_get_max_threads(), share_of_memory());
+}
+
 /// Reads the command line. Returns an exit status where there is nothing to run.
 std::optional<int> parse(int argc, char** argv, Options& o, std::string& wrong) {
   CLI::App app{"plait-lbm: D3Q19 lattice-Boltzmann in every hybrid programming model", "plait-lbm"};
@@ -503,15 +527,14 @@ int main(int argc, char** argv) {
       status = 2;
     }
   }
+  omp_set_dynamic(0);  // each thread has its share in every step, however busy the machine is
   int level = 0, rank = 0;
   MPI_Init_thread(&argc, &argv, model->thread_level, &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (status) {
     if (rank == 0) fmt::print(*status ? stderr : stdout, "{}", line);
-  } else if (model->name == "threadcomm") {
-    status = simulate_by_threads(options, *model);
   } else {
-    status = simulate_as(options, *model, MPI_COMM_WORLD, omp_get_max_threads(), share_of_memory());
+    status = run_model(options, *model);
   }
   std::fflush(nullptr);
   MPI_Finalize();

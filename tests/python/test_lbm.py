@@ -342,6 +342,15 @@ def test_bad_input_is_one_clear_line(lbm, options, settings, parts):
     assert_one_clear_line(lbm("porous", *options, processes=2, settings=[*SMALL, *settings]), *parts)
 
 
+@pytest.mark.once
+def test_fewer_threads_than_asked_for(lbm, monkeypatch):
+    """1 x 3, of which OpenMP gives two: what the third one should do would not be done."""
+    monkeypatch.setenv("OMP_THREAD_LIMIT", "2")
+    for model in "masteronly", "funneled-balanced", "threadcomm":
+        done = lbm("porous", "--steps", "2", "--model", model, threads=3, settings=SMALL, seconds=60)
+        assert_one_clear_line(done, "OpenMP gives 2 threads a process, but OMP_NUM_THREADS is 3; raise OMP_THREAD_LIMIT")
+
+
 def test_more_processes_than_planes(lbm):
     """7 x 1."""
     assert_one_clear_line(lbm("box", processes=7, settings=["lattice.size=[4,4,4]"]), "more processes than planes")
