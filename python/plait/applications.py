@@ -16,6 +16,9 @@ class Application:
     one_thread: tuple[str, ...]  # as processes of one,
     one_process: tuple[str, ...] = ()  # in one process
     programs: dict[str, str] = field(default_factory=dict)  # models that are programs of their own
+    other_names: dict[str, str] = field(default_factory=dict)  # that models have
+    reserved: tuple[str, ...] = ()  # models that keep a thread for communication alone
+    overlapping: dict[str, int] = field(default_factory=dict)  # from how many threads a process on they are not the same as another model
     base: str = ""  # the model that the others are compared with
     base_title: str = ""
     parts: tuple[str, ...] = ()  # that a step's time is made of
@@ -37,17 +40,39 @@ class Application:
     def times(self) -> tuple[str, ...]:
         return ("step_ms", *(("halo_ms",) if self.halo else ()), *(f"{part}_ms" for part in self.parts))
 
+    def can_run(self, model: str, threads: int) -> bool:
+        return threads > 1 or model not in self.reserved
+
+    def tells_something(self, model: str, processes: int, threads: int) -> bool:
+        """Whether a row is worth its time where nobody asks for the model: what overlaps communication needs some to overlap."""
+        return model not in self.overlapping or (processes > 1 and threads >= self.overlapping[model])
+
     def program_of(self, model: str) -> str:
         return self.programs.get(model, self.program)
 
 
-_HYBRID = ("masteronly", "funneled", "multiple", "partitioned", "gaspi", "gaspi-shared", "threadcomm")
+_HYBRID = (
+    "masteronly",
+    "funneled-reserved",
+    "funneled-balanced",
+    "multiple",
+    "multiple-reserved",
+    "multiple-balanced",
+    "partitioned",
+    "gaspi",
+    "gaspi-shared",
+    "threadcomm",
+)
 LBM = Application(
     "plait-lbm",
     "compare",
     "lattice",
     several=_HYBRID,
     one_thread=("pure-mpi",),
+    other_names={"funneled": "funneled-balanced"},
+    reserved=("funneled-reserved", "multiple-reserved"),
+    # Of two or three threads multiple-reserved has one that communicates; of one, multiple-balanced.
+    overlapping={"funneled-reserved": 2, "multiple-reserved": 4, "multiple-balanced": 2},
     base="pure-mpi",
     base_title="pure MPI",
     parts=("compute", "pack", "wait", "unpack"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from plait import plan
+from plait import applications, plan
 from plait.error import PlaitError
 from plait.guess import did_you_mean
 
@@ -172,7 +172,7 @@ class Benchmark:
                     for hosts in choice.hosts or (shape.hosts,):
                         one = replace(shape, processes=processes, threads=threads, hosts=hosts)
                         chosen += [one, *self.also(one)]
-        chosen = list(dict.fromkeys(chosen))
+        chosen = [shape for shape in dict.fromkeys(chosen) if applications.LBM.can_run(shape.model, shape.threads)]
         for shape in chosen:
             if shape.hosts > shape.processes:
                 raise BenchError(f"{self.name}: {shape.hosts} hosts need at least {shape.hosts} processes, not {shape.processes}")
@@ -262,6 +262,7 @@ def _scaling(cores: int, quick: bool) -> list[Shape]:
         shape
         for hosts in (1, 2, 4)
         for shape in (Shape(each * hosts, 1, hosts, "pure-mpi"), *(Shape(hosts, each, hosts, model) for model in models))
+        if applications.LBM.tells_something(shape.model, shape.processes, shape.threads)
     ]
 
 

@@ -80,20 +80,28 @@ def prepare(
     content = read_deck(deck, settings)
     application = applications.of_deck(content)
     known = application.models
-    for model in models or []:
+    models = [application.other_names.get(model, model) for model in models or []]
+    for model in models:
         if model not in known:
-            raise CompareError(f"{application.program} has no model '{model}'{did_you_mean(model, known)} (it has {', '.join(known)})")
+            guess = did_you_mean(model, (*known, *application.other_names))
+            raise CompareError(f"{application.program} has no model '{model}'{guess} (it has {', '.join(known)})")
     program = mpi.program(application.program)
     wanted = [model for model in models or known if (program.parent / application.program_of(model)).exists()]
     lacking = [model for model in models or known if model not in wanted]
     if models and lacking:
         raise CompareError(f"{lacking[0]}: {NO_CLUSTER}")
     _, cores = launch.usable_cores()
-    rows, few = plan.on_nodes(plan.shapes(cores, wanted, application=application), hosts)
+    rows = plan.shapes(cores, wanted, application=application, asked=bool(models))
+    unable = [model for model in models if model not in {row.model for row in rows}]
+    needs_two = f"keeps a thread for communication alone, and on {cores} core{'s' * (cores > 1)} no shape has two threads a process"
+    if not rows:
+        raise CompareError(f"{unable[0]} {needs_two}")
+    rows, few = plan.on_nodes(rows, hosts)
     launch.require_nodes(mpi, hosts)
     check_deck(mpi, program, deck, settings)
     prepare_folder(out)
     notes = [f"{model} is left out: {NO_CLUSTER}." for model in lacking]
+    notes += [f"{model} is left out: it {needs_two}." for model in unable]
     if few:
         notes.append(f"Left out, with fewer processes than the {hosts} nodes: {', '.join(row.name for row in few)}.")
     return Comparison(deck, content, mpi, application, out, 60 * minutes, repeats, settings, hosts, cores, rows, notes=notes)

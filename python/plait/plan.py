@@ -15,11 +15,14 @@ MOST_THREADS_A_CORE = 32
 LEAST_STEPS, GOOD_STEPS, MOST_STEPS, MOST_SHORT_STEPS = 20, 50, 100, 1000
 
 
-def shapes(cores: int, models: Sequence[str] = (), domains: int | None = None, application: Application = LBM) -> list[Row]:
+def shapes(
+    cores: int, models: Sequence[str] = (), domains: int | None = None, application: Application = LBM, asked: bool = False
+) -> list[Row]:
     """A row for every model and shape that fits `cores` cores in `domains` NUMA domains.
 
     On fewer than four cores a hybrid model that uses all of them in one process has no neighbour to talk to. There,
     rows with twice as many threads as cores show what its halo exchange costs; their step times compare with nothing.
+    Where the user has `asked` for the models, they have every row that they can run; else those that tell something.
     """
 
     def chosen(some: Sequence[str]) -> list[str]:
@@ -39,7 +42,13 @@ def shapes(cores: int, models: Sequence[str] = (), domains: int | None = None, a
         rows += [Row(model, 2, cores, oversubscribed=True) for model in hybrids]
     for row in rows:
         row.application = application
-    return list({row.name: row for row in rows}.values())
+
+    def fits(row: Row) -> bool:
+        if asked:
+            return application.can_run(row.model, row.threads)
+        return application.tells_something(row.model, row.processes, row.threads)
+
+    return list({row.name: row for row in rows if fits(row)}.values())
 
 
 def on_nodes(rows: Sequence[Row], hosts: int) -> tuple[list[Row], list[Row]]:
