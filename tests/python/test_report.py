@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from browser import CHROMIUM, Browser
-from plait import report, store
-from plait.report import figures, summary
-from plait.report.curves import Data, Stat, rank_sum_p
+from plait import plan, report, store
+from plait.report import figures, page, summary
+from plait.report.curves import Curve, Data, Figure, Stat, rank_sum_p
 from plait.store import StoreError
 
 pytestmark = pytest.mark.once  # the same whatever the MPI is
@@ -263,6 +263,15 @@ def test_two_runs_side_by_side(tmp_path):
     assert "Of 12 measurements in both, B is faster in 2 and slower in 2 by more than the noise; 8 are the same." in page
     assert page.count("▲ better") == 2 and page.count("▼ worse") == 2
     assert "B is 2 × as fast" in page and "B takes 3 × as long" in page
+
+
+def test_more_curves_than_colours_look_different():
+    """Those of one colour have different symbols: dashes tell runs apart."""
+    curves = {model: Curve(model, {1: Stat((1.0,)), 2: Stat((2.0,))}) for model in plan.MODELS}
+    for runs in [("", curves)], [("A", curves), ("B", curves)]:
+        plot = page._plot(page.Shown(Figure("lbm", "", "", "", "", curves), runs))
+        looks = {(line["line"]["color"], line["marker"]["symbol"]) for line in plot["data"] if "marker" in line}
+        assert len(looks) == len(runs) * len(curves) > len(page.COLOURS)
 
 
 def test_nothing_in_common(tmp_path):

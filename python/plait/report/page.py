@@ -23,6 +23,7 @@ FIXED = {
     side: style
     for sides in (
         ("masteronly", "funneled", "multiple", "streams", "partitioned", "threadcomm", "pure-mpi"),
+        ("", "funneled-balanced", *6 * [""], "", "funneled-reserved", "multiple-reserved", *7 * [""], "multiple-balanced"),
         ("mpi", "plait-ordinary", "memcpy-shared", "plait-stream", "memcpy", "", "hand-over"),
         ("mpi-single", "plait-single", "mpi-per-thread", "plait-streams", "plait-per-thread", "mpi-hints", "raw-ring", "plait-hints"),
         ("", "", "", "gaspi-shared", "", "", "", "gaspi"),
@@ -121,12 +122,17 @@ def _plot(one: Shown) -> dict:
     return {"data": traces, "layout": layout, "name": figure.key.replace("/", "-").replace(" ", "-")}
 
 
+def _other_than_colour(some: tuple[str, ...], style: int) -> str:
+    """So that styles of the same colour differ."""
+    return some[(style + style // len(COLOURS)) % len(some)]
+
+
 def _line(figure: Figure, curve: Curve, label: str, style: int, run: int, two: bool) -> list[dict]:
     xs = list(curve.points)
     stats = list(curve.points.values())
     colour = COLOURS[style % len(COLOURS)]
     dash = ("solid", "dash")[run] if two else DASHES[style % len(DASHES)]
-    symbol = SYMBOLS[style % len(SYMBOLS)] + ("-open" if run else "")
+    symbol = _other_than_colour(SYMBOLS, style) + ("-open" if run else "")
     band = {
         "type": "scatter",
         "x": xs + xs[::-1],
@@ -165,7 +171,12 @@ def _bar(figure: Figure, curve: Curve, label: str, style: int, run: int, two: bo
             "name": label,
             "marker": {
                 "color": COLOURS[(run if two else style) % len(COLOURS)],
-                "pattern": {"shape": BARS[(run if two else style) % len(BARS)], "fgcolor": "white", "solidity": 0.2, "fillmode": "overlay"},
+                "pattern": {
+                    "shape": _other_than_colour(BARS, run if two else style),
+                    "fgcolor": "white",
+                    "solidity": 0.2,
+                    "fillmode": "overlay",
+                },
             },
             "error_y": {"type": "data", "symmetric": False, "array": [stat.most - stat.median], "arrayminus": [stat.median - stat.least]},
             "showlegend": two,
