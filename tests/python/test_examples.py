@@ -5,7 +5,7 @@ import subprocess
 import pytest
 from plait import launch
 from plait.mpis import ROOT
-from programs import MPI, run
+from programs import MPI, has_cluster, run
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.c"))
 
@@ -43,3 +43,37 @@ def test_a_ring_of_gaspi_beside_mpi(compiled, processes, nodes):
     mean = (processes - 1) / 2 + 0.4995
     done = run(compiled / "ring_gaspi", 50, processes=processes, hosts=nodes)
     assert done.stdout == f"{1000 * processes} cells after 50 rounds: mean {mean:.6f}\n"
+
+
+# ---- hybrid models: docs/models.md
+
+MODELS = sorted({path.stem for path in (ROOT / "examples/models").glob("*.c")} - {"main", "plate"})
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    """A function that compiles a model as the first lines of its files say."""
+    folder = tmp_path_factory.mktemp("models")
+
+    def compiled(name):
+        sources = {"openmp": ["openmp.c"], "threadcomm": ["threadcomm.c", "plate.c"]}.get(name, ["main.c", "plate.c", f"{name}.c"])
+        how = "--cluster" if name == "openmp" else "-fopenmp"
+        files = [ROOT / "examples/models" / source for source in sources]
+        command = [ROOT / "plait", "--mpi", MPI.name, "cc", how, "-O2", "-Wall", "-Wextra", "-Werror", *files, "-o", folder / name]
+        subprocess.run(command, check=True, timeout=120)
+        return folder / name
+
+    return compiled
+
+
+@pytest.mark.thorough_where(processes=3)
+@pytest.mark.parametrize(("processes", "threads", "nodes"), [(2, 2, 1), (3, 3, 2)])
+@pytest.mark.parametrize("model", MODELS)
+def test_each_model_has_the_same_result(models, model, processes, threads, nodes):
+    """2 x 2, and 3 x 3 on 2 nodes"""
+    if nodes > 1 and (reason := launch.why_no_nodes(MPI)):
+        pytest.skip(reason)
+    if model == "openmp" and not has_cluster():
+        pytest.skip("libplait_cluster is not built")
+    done = run(models(model), processes=processes, hosts=nodes, env=[f"OMP_NUM_THREADS={threads}"])
+    assert done.stdout == "the plate's points after 50 steps: 70659.800400\n"
