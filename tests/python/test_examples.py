@@ -1,5 +1,6 @@
 """The programs in examples/, compiled and run as their first lines say, under the MPI that PLAIT_MPI names."""
 
+import re
 import subprocess
 
 import pytest
@@ -77,3 +78,12 @@ def test_each_model_has_the_same_result(models, model, processes, threads, nodes
         pytest.skip("libplait_cluster is not built")
     done = run(models(model), processes=processes, hosts=nodes, env=[f"OMP_NUM_THREADS={threads}"])
     assert done.stdout == "the plate's points after 50 steps: 70659.800400\n"
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("model", MODELS)
+def test_the_manual_shows_what_is_run(model):
+    blocks = re.findall(r"(?:^    .*\n|^\n(?=    ))+", (ROOT / "docs/models.md").read_text(), re.MULTILINE)
+    source = (ROOT / "examples/models" / f"{model}.c").read_text()
+    shown = [re.sub("^    ", "", block, flags=re.MULTILINE).strip("\n") for block in blocks]
+    assert any(block in source for block in shown if len(block.splitlines()) > 3)
