@@ -34,6 +34,14 @@ void require_file_name(const std::string& path) {
   throw Error(fmt::format("--json {} names a folder; name a file in it, like {}", path, (file / "results.json").string()));
 }
 
+void require_writable(const std::string& path) {
+  if (path.empty()) return;
+  require_file_name(path);
+  const std::filesystem::path file(path);
+  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  if (access(folder.c_str(), W_OK) != 0) throw Error(fmt::format("results cannot be written to {}: {}", path, std::strerror(errno)));
+}
+
 void write_results(const std::string& text, const std::string& path) {
   const std::string partial = fmt::format("{}.{}.partial", path, getpid());
   std::ofstream out(partial);

@@ -12,6 +12,8 @@ namespace plait::deck {
 [[nodiscard]] std::string read_text(const std::string& path, std::size_t most, const std::string& needs);
 /// Results are written to a file, not to a folder: `path` is the option --json's.
 void require_file_name(const std::string& path);
+/// The same, and that its folder can be written to. No path, no complaint.
+void require_writable(const std::string& path);
 /// The file appears under its name when it is complete.
 void write_results(const std::string& text, const std::string& path);
 

@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
                                            threads, deck.size - 2, deck.size, deck.size, deck.size - 2));
     }
     if (options.check) return 0;
-    require_writable(options.json);
+    plait::deck::require_writable(options.json);
     Program::tell(options, deck, run_by_openmp(deck), threads);
   } catch (const plait::deck::Error& e) {
     program.complain(e.what());

@@ -1,16 +1,9 @@
 #include "core.hpp"
 
-#include <fmt/format.h>
-
-#include <bit>
 #include <cmath>
-
-#include "deck/files.hpp"
 
 namespace plait::heat {
 namespace {
-
-using deck::mix;
 
 double steady(long number, long n) { return static_cast<double>(number) / static_cast<double>(n - 1); }
 
@@ -41,15 +34,9 @@ double distance_of_row(const double* row, long number, long n) {
   return most;
 }
 
-std::string Digest::text() const { return fmt::format("{:016x}{:016x}", low, high); }
-
 Digest digest_of_row(const double* row, long number, long n) {
   Digest sum;
-  for (long k = 0; k < n; ++k) {
-    const std::uint64_t place = mix(static_cast<std::uint64_t>(number * n + k) + 1), bits = std::bit_cast<std::uint64_t>(row[k]);
-    sum.low += mix(place + bits);
-    sum.high += mix(~place ^ bits);
-  }
+  for (long k = 0; k < n; ++k) sum.add(static_cast<std::uint64_t>(number * n + k), row[k]);
   return sum;
 }
 

@@ -2,8 +2,7 @@
 // MPI is seen here. Any thread may call.
 #pragma once
 
-#include <cstdint>
-#include <string>
+#include "deck/digest.hpp"
 
 namespace plait::heat {
 
@@ -18,11 +17,8 @@ double update_row(const double* above, const double* row, const double* below, d
 /// The largest distance of a row's points from the steady state.
 double distance_of_row(const double* row, long number, long n);
 
-/// 128 bits over all points, a sum over rows: equal exactly when every bit is equal (but for an accident of 2^-128).
-struct Digest {
-  std::uint64_t low = 0, high = 0;
-  [[nodiscard]] std::string text() const;
-};
+using deck::Digest;
+/// Of a row's points; that of the plate is the sum.
 Digest digest_of_row(const double* row, long number, long n);
 
 }  // namespace plait::heat

@@ -9,6 +9,7 @@
 
 #include "deck/error.hpp"
 #include "deck/files.hpp"
+#include "deck/job.hpp"
 #include "mpi.hpp"
 #include "program.hpp"
 
@@ -53,12 +54,7 @@ std::string text_of_deck(const std::string& path, int rank) {
 
 /// Of all nodes together, in bytes.
 double memory_of_all() {
-  MPI_Comm node = MPI_COMM_NULL;
-  int processes = 1;
-  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-  MPI_Comm_size(node, &processes);
-  MPI_Comm_free(&node);
-  const double mine = deck::memory_of_machine() / processes;
+  const double mine = deck::share_of_memory();
   double all = 0;
   MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   return all;
@@ -66,9 +62,7 @@ double memory_of_all() {
 
 /// What the model cannot do with so many processes and threads. All processes see the same.
 void require_fit(const Options& o, const Deck& deck, int processes, int threads) {
-  int least[2] = {threads, -threads}, all[2] = {};
-  MPI_Allreduce(least, all, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  if (all[0] != -all[1]) throw deck::Error("OMP_NUM_THREADS must be the same in all processes");
+  if (!deck::same_everywhere(threads, MPI_COMM_WORLD)) throw deck::Error("OMP_NUM_THREADS must be the same in all processes");
   if (o.model == "openmp" && processes > 1) {
     throw deck::Error(fmt::format(
         "model openmp is one process, not {}: take model mpi or hybrid, or plait-heat-cluster, whose threads are those of all processes",
@@ -92,13 +86,9 @@ void run(const Options& o, int rank) {
   const Deck deck = Program::read(o, text, memory_of_all());
   require_fit(o, deck, processes, threads);
   if (o.check) return;
-  at_first(rank, [&] { require_writable(o.json); });
+  at_first(rank, [&] { deck::require_writable(o.json); });
   const Outcome outcome = o.model == "openmp" ? run_by_openmp(deck) : run_by_mpi(deck, o.model == "hybrid", MPI_COMM_WORLD);
-  char version[MPI_MAX_LIBRARY_VERSION_STRING]{};
-  int length = 0;
-  MPI_Get_library_version(version, &length);
-  const std::string mpi(version);
-  const Job job{processes, mpi.substr(0, mpi.find('\n'))};
+  const Job job{processes, deck::mpi_name()};
   at_first(rank, [&] { Program::tell(o, deck, outcome, threads, &job); });
 }
 

@@ -1,14 +1,10 @@
 #include "program.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "deck/error.hpp"
@@ -121,15 +117,5 @@ void Program::complain(const std::string& what) const {
 }
 
 std::string read_deck(const std::string& path) { return deck::read_text(path, 1 << 20, "[plate] and [run], see docs/heat.md"); }
-
-void require_writable(const std::string& json) {
-  if (json.empty()) return;
-  deck::require_file_name(json);
-  const std::filesystem::path path(json);
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  if (access(folder.c_str(), W_OK) != 0) {
-    throw deck::Error(fmt::format("results cannot be written to {}: {}", json, std::strerror(errno)));
-  }
-}
 
 }  // namespace plait::heat

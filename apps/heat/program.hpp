@@ -47,8 +47,7 @@ class Program {
   std::vector<ModelInfo> models_;
 };
 
-/// The text of a file that may be a deck, and that the results can be written. Throws deck::Error.
+/// The text of a file that may be a deck. Throws deck::Error.
 [[nodiscard]] std::string read_deck(const std::string& path);
-void require_writable(const std::string& json);
 
 }  // namespace plait::heat

@@ -7,17 +7,16 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
-#include <string_view>
 
 #include "checks.hpp"
 #include "deck/files.hpp"
+#include "deck/numbers.hpp"
 #include "deck/summary.hpp"
 #include "error.hpp"
 #include "files.hpp"
@@ -27,19 +26,11 @@
 namespace plait::lbm {
 namespace {
 
-/// A whole number of at least 1 and at most `most`; nothing if the text is anything else.
-std::optional<long> whole_number(std::string_view text, long most) {
-  long n = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-  if (error != std::errc() || end != text.data() + text.size() || n < 1 || n > most) return std::nullopt;
-  return n;
-}
-
 struct Options {
   std::string deck, model, json, output, restart, grid;
   std::vector<std::string> settings;
   long steps = 0;
-  bool no_output = false, no_limit = false, check = false, quiet = false, no_reorder = false, version = false;
+  bool no_output = false, no_limit = false, check = false, quiet = false, no_reorder = false;
 };
 
 void describe(CLI::App& app, Options& o) {
@@ -50,7 +41,7 @@ void describe(CLI::App& app, Options& o) {
                  "How threads and processes share the work (default: pure-mpi with one thread, else masteronly):" + names);
   app.add_option("--steps", o.steps, "Make so many steps, whatever the deck says, and do not stop when steady")
       ->check([](const auto& text) {
-        const auto n = whole_number(text, kMostSteps);
+        const auto n = deck::whole_number(text, kMostSteps);
         return n ? std::string() : fmt::format("must be a whole number of at least 1 and at most {}, not {}", kMostSteps, text);
       });
   app.add_option("--set", o.settings, "KEY=VALUE in place of the deck's, like lattice.size=[64,64,64]; may be repeated")
@@ -68,17 +59,8 @@ void describe(CLI::App& app, Options& o) {
 
 Int3 parse_grid(const std::string& text) {
   if (text.empty()) return {};
-  constexpr int kMost = std::numeric_limits<int>::max();
-  Int3 g{};
-  std::size_t at = 0;
-  for (int d = 0; d < 3; ++d) {
-    const std::size_t end = d < 2 ? text.find('x', at) : text.size();
-    const auto n = end == std::string::npos ? std::nullopt : whole_number(std::string_view(text).substr(at, end - at), kMost);
-    if (!n) throw Error(fmt::format("--grid {}: must be three whole numbers of at least 1 and at most {}, like 1x2x2", text, kMost));
-    g[d] = static_cast<int>(*n);
-    at = end + 1;
-  }
-  return g;
+  const auto n = deck::numbers_by("--grid", text, std::numeric_limits<int>::max(), "1x2x2");
+  return {n[0], n[1], n[2]};
 }
 
 /// Process 0 reads the deck's file; all get its text.
@@ -108,11 +90,6 @@ class Report {
     MPI_Comm_rank(comm, &rank_);
     const Subdomain& box = s.box();
     const double sites = 1.0 * box.global[0] * box.global[1] * box.global[2];
-    char version[MPI_MAX_LIBRARY_VERSION_STRING]{};
-    int length = 0, level = 0;
-    MPI_Get_library_version(version, &length);
-    MPI_Query_thread(&level);
-    const std::string text(version);
     json_["deck"] = s.deck().name;
     json_["model"] = model.name;
     json_["processes"] = processes;
@@ -123,11 +100,8 @@ class Report {
     json_["bytes_between_nodes"] = {{"as_given", ranks.between_nodes_as_given()}, {"as_run", ranks.between_nodes()}};
     json_["fluid_sites"] = s.fluid_sites();
     json_["porosity"] = static_cast<double>(s.fluid_sites()) / sites;
-    json_["mpi"] = text.substr(0, text.find('\n'));
-    json_["thread_level"] = level == MPI_THREAD_SINGLE       ? "MPI_THREAD_SINGLE"
-                            : level == MPI_THREAD_FUNNELED   ? "MPI_THREAD_FUNNELED"
-                            : level == MPI_THREAD_SERIALIZED ? "MPI_THREAD_SERIALIZED"
-                                                             : "MPI_THREAD_MULTIPLE";
+    json_["mpi"] = deck::mpi_name();
+    json_["thread_level"] = deck::thread_level_name();
   }
 
   nlohmann::json& json() { return json_; }
@@ -340,16 +314,6 @@ struct Setup {
   int threads = 1;
 };
 
-/// What this process may use of its node's memory, in bytes, if all take the same. Collective over MPI_COMM_WORLD.
-double share_of_memory() {
-  MPI_Comm node = MPI_COMM_NULL;
-  int processes = 1;
-  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-  MPI_Comm_size(node, &processes);
-  MPI_Comm_free(&node);
-  return deck::memory_of_machine() / processes;
-}
-
 Setup set_up(const Options& o, const ModelInfo& model, MPI_Comm comm, int threads, double memory) {
   int size = 0, level = 0;
   MPI_Comm_size(comm, &size);
@@ -357,8 +321,7 @@ Setup set_up(const Options& o, const ModelInfo& model, MPI_Comm comm, int thread
   Setup setup;
   const std::string text = read_deck(o.deck, comm);
   setup.threads = threads;
-  int least[2] = {setup.threads, -setup.threads}, all[2];
-  MPI_Allreduce(least, all, 2, MPI_INT, MPI_MIN, comm);
+  const bool same_threads = deck::same_everywhere(threads, comm);
   double all_memory = 0;
   MPI_Allreduce(&memory, &all_memory, 1, MPI_DOUBLE, MPI_SUM, comm);
   collectively(comm, [&] {
@@ -373,7 +336,7 @@ Setup set_up(const Options& o, const ModelInfo& model, MPI_Comm comm, int thread
                       "OMP_NUM_THREADS is 1",
                       model.name));
     }
-    if (all[0] != -all[1]) throw Error("OMP_NUM_THREADS must be the same in all processes");
+    if (!same_threads) throw Error("OMP_NUM_THREADS must be the same in all processes");
     setup.deck = parse_deck(text, o.deck, o.settings);
     if (o.steps) setup.deck.steps = o.steps;
     if (!o.output.empty()) setup.deck.directory = o.output;
@@ -454,7 +417,7 @@ int simulate_as(const Options& o, const ModelInfo& model, MPI_Comm comm, int thr
 /// Every thread a rank: the run is that of as many processes with one thread each.
 int simulate_by_threads(const Options& o, const ModelInfo& model) {
   const int threads = omp_get_max_threads();
-  const double memory = share_of_memory() / threads;
+  const double memory = deck::share_of_memory() / threads;
   MPI_Comm comm = MPI_COMM_NULL;
   MPIX_Threadcomm_init(MPI_COMM_WORLD, threads, &comm);
   int status = 0;
@@ -489,7 +452,7 @@ int run_model(const Options& o, const ModelInfo& model) {
     return 1;
   }
   if (model.name == "threadcomm") return simulate_by_threads(o, model);
-  return simulate_as(o, model, MPI_COMM_WORLD, omp_get_max_threads(), share_of_memory());
+  return simulate_as(o, model, MPI_COMM_WORLD, omp_get_max_threads(), deck::share_of_memory());
 }
 
 /// Reads the command line. Returns an exit status where there is nothing to run.
