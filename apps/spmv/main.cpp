@@ -62,6 +62,7 @@ struct Setup {
 
 Setup set_up(const Options& o, const ModelInfo& model, MPI_Comm comm) {
   Setup setup;
+  omp_set_dynamic(0);  // as many as are said to be
   setup.threads = omp_get_max_threads();
   int rank = 0, processes = 1, level = 0;
   MPI_Comm_rank(comm, &rank);

@@ -51,13 +51,11 @@ class Reader {
   explicit Reader(const std::string& path) : path_(path) {
     errno = 0;
     in_.open(path, std::ios::binary);
-    char begin[sizeof kBanner]{};
-    in_.read(begin, sizeof kBanner - 1);
+    line_.resize(sizeof kBanner - 1);
+    in_.read(line_.data(), static_cast<std::streamsize>(line_.size()));
     if (!in_.is_open() || in_.bad())
       throw Error(fmt::format("matrix {} cannot be read: {}", path, errno ? std::strerror(errno) : "not a file"));
-    if (!same(begin, kBanner)) throw Error(fmt::format("{} is not a Matrix Market file: such begins with {}", path, kBanner));
-    in_.clear();
-    in_.seekg(0);
+    if (!same(line_, kBanner)) throw Error(fmt::format("{} is not a Matrix Market file: such begins with {}", path, kBanner));
   }
 
   Market read() {
@@ -77,12 +75,15 @@ class Reader {
 
   [[noreturn]] void fail(const std::string& what) const { throw Error(fmt::format("{}:{}: {}", path_, number_, what)); }
 
-  /// The line as it may be shown.
-  [[nodiscard]] std::string shown() const {
+  /// As much of a text as a message may have.
+  static std::string shown(std::string_view text) {
     constexpr std::size_t kMost = 60;
+    return text.size() > kMost ? fmt::format("{}...", text.substr(0, kMost)) : std::string(text);
+  }
+  [[nodiscard]] std::string shown_line() const {
     std::string_view line = line_;
     if (line.ends_with('\r')) line.remove_suffix(1);
-    return line.size() > kMost ? fmt::format("'{}...'", line.substr(0, kMost)) : fmt::format("'{}'", line);
+    return fmt::format("'{}'", shown(line));
   }
 
   bool next_line() {
@@ -101,11 +102,15 @@ class Reader {
   }
 
   void read_banner() {
-    next_line();
+    // What begins the line has been read.
+    std::string rest;
+    ++number_;
+    std::getline(in_, rest);
+    line_ += rest;
     const auto words = words_of(line_);
-    if (words.size() != 5 || !same(words[1], "matrix"))
+    if (words.size() != 5 || !same(words[0], kBanner) || !same(words[1], "matrix"))
       fail(fmt::format("{} must be followed by: matrix coordinate real general, or the like", kBanner));
-    if (!same(words[2], "coordinate")) fail(fmt::format("the format is {}; it must be coordinate", words[2]));
+    if (!same(words[2], "coordinate")) fail(fmt::format("the format is {}; it must be coordinate", shown(words[2])));
     if (same(words[3], "real")) {
       field_ = Field::real;
     } else if (same(words[3], "integer")) {
@@ -113,7 +118,7 @@ class Reader {
     } else if (same(words[3], "pattern")) {
       field_ = Field::pattern;
     } else {
-      fail(fmt::format("the values are {}; they must be real, integer or pattern", words[3]));
+      fail(fmt::format("the values are {}; they must be real, integer or pattern", shown(words[3])));
     }
     if (same(words[4], "general")) {
       symmetry_ = Symmetry::general;
@@ -122,7 +127,7 @@ class Reader {
     } else if (same(words[4], "skew-symmetric")) {
       symmetry_ = Symmetry::skew;
     } else {
-      fail(fmt::format("the matrix is {}; it must be general, symmetric or skew-symmetric", words[4]));
+      fail(fmt::format("the matrix is {}; it must be general, symmetric or skew-symmetric", shown(words[4])));
     }
   }
 
@@ -132,7 +137,7 @@ class Reader {
     long columns = 0;
     if (words.size() != 3 || !parse(words[0], rows_) || !parse(words[1], columns) || !parse(words[2], entries_) || rows_ < 1 ||
         columns < 1 || entries_ < 0) {
-      fail(fmt::format("{} must be three whole numbers: rows, columns, entries", shown()));
+      fail(fmt::format("{} must be three whole numbers: rows, columns, entries", shown_line()));
     }
     if (rows_ != columns) fail(fmt::format("the matrix has {} rows and {} columns; it must be square", rows_, columns));
     const double bytes = 3.0 * sizeof(double) * static_cast<double>(rows_), memory = deck::memory_of_machine();
@@ -162,13 +167,13 @@ class Reader {
     const std::size_t expected = field_ == Field::pattern ? 2 : 3;
     Entry entry;
     if (words.size() != expected || !parse(words[0], entry.row) || !parse(words[1], entry.column)) {
-      fail(fmt::format("{} must be {}", shown(), expected == 2 ? "a row and a column" : "a row, a column and a value"));
+      fail(fmt::format("{} must be {}", shown_line(), expected == 2 ? "a row and a column" : "a row, a column and a value"));
     }
     if (field_ == Field::real && (!parse(words[2], entry.value) || !std::isfinite(entry.value))) {
-      fail(fmt::format("the value in {} is no number that a double holds", shown()));
+      fail(fmt::format("the value in {} is no number that a double holds", shown_line()));
     }
     if (long whole = 0; field_ == Field::integer) {
-      if (!parse(words[2], whole)) fail(fmt::format("the value in {} is no whole number", shown()));
+      if (!parse(words[2], whole)) fail(fmt::format("the value in {} is no whole number", shown_line()));
       entry.value = static_cast<double>(whole);
     }
     if (entry.row < 1 || entry.row > rows_) fail(fmt::format("row {} is not one of 1 to {}", entry.row, rows_));

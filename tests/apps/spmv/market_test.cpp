@@ -98,6 +98,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"ShortBanner", "%%MatrixMarket matrix coordinate\n", ":1: %%MatrixMarket must be followed by: matrix coordinate real"},
         Bad{"Vector", "%%MatrixMarket vector coordinate real general\n", ":1: %%MatrixMarket must be followed by"},
         Bad{"Array", "%%MatrixMarket matrix array real general\n", ":1: the format is array; it must be coordinate"},
+        Bad{"LongBanner", "%%MatrixMarket matrix " + std::string(5000, 'x') + " real general\n", "xxx...; it must be coordinate"},
         Bad{"Complex", "%%MatrixMarket matrix coordinate complex general\n", ":1: the values are complex; they must be real, integer"},
         Bad{"Hermitian", "%%MatrixMarket matrix coordinate real hermitian\n", ":1: the matrix is hermitian; it must be general"},
         Bad{"NoSize", kReal + "% nothing\n", "ends before its size line"},
