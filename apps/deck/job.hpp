@@ -1,6 +1,7 @@
 // What applications ask of the processes of a job, and how these end together: one line, from one process.
 #pragma once
 
+#include <fmt/format.h>
 #include <mpi.h>
 
 #include <cstdio>
@@ -46,6 +47,16 @@ void collectively(MPI_Comm comm, const char* program, const char* no_memory, Wor
   int least[2] = {};
   MPI_Allreduce(mine, least, 2, MPI_INT, MPI_MIN, comm);
   return least[0] == -least[1];
+}
+
+/// Throws Error where OpenMP gives fewer threads than are asked for, as it does beyond OMP_THREAD_LIMIT: their shares would not be done.
+inline void require_threads(int asked) {
+  int given = 0;
+#pragma omp parallel num_threads(asked) reduction(+ : given)
+  given += 1;
+  if (given == asked) return;
+  throw Error(fmt::format("OpenMP gives {} threads a process, but OMP_NUM_THREADS is {}; raise OMP_THREAD_LIMIT, or ask for {}", given,
+                          asked, given));
 }
 
 /// What this process may use of its node's memory, in bytes, if all take the same. Collective over MPI_COMM_WORLD.

@@ -431,23 +431,10 @@ int simulate_by_threads(const Options& o, const ModelInfo& model) {
   return status;
 }
 
-/// Sees that OpenMP has all threads that are asked for: beyond OMP_THREAD_LIMIT it has not, and their shares would not be done.
-void require_threads() {
-  const int asked = omp_get_max_threads();
-  int given = 0;
-#pragma omp parallel num_threads(asked) reduction(+ : given)
-  given += 1;
-  collectively(MPI_COMM_WORLD, [&] {
-    if (given == asked) return;
-    throw Error(fmt::format("OpenMP gives {} threads a process, but OMP_NUM_THREADS is {}; raise OMP_THREAD_LIMIT, or ask for {}", given,
-                            asked, given));
-  });
-}
-
 /// The run in the way of its model. Returns the exit status.
 int run_model(const Options& o, const ModelInfo& model) {
   try {
-    require_threads();
+    collectively(MPI_COMM_WORLD, [] { deck::require_threads(omp_get_max_threads()); });
   } catch (const Quit&) {
     return 1;
   }

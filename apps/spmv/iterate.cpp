@@ -1,6 +1,5 @@
 #include "iterate.hpp"
 
-#include <fmt/format.h>
 #include <omp.h>
 
 #include <algorithm>
@@ -22,11 +21,7 @@ class Iteration {
   Iteration(Matrix& matrix, const ModelInfo& info, const Team& team, int reserved)
       : matrix_(matrix), team_(team), largest_(static_cast<std::size_t>(team.size())) {
     collectively(matrix.comm(), [&] {
-      int threads = 0;
-#pragma omp parallel num_threads(team.size())
-#pragma omp single
-      threads = omp_get_num_threads();
-      if (threads < team.size()) throw Error(fmt::format("OpenMP gives a process {} threads, and not {}", threads, team.size()));
+      deck::require_threads(team.size());
       const auto size = static_cast<std::size_t>(matrix.rows() + matrix.halo().slots());
       x_ = Untouched<double>(size);
       y_ = Untouched<double>(size);
