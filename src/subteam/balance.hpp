@@ -39,11 +39,14 @@ class Balance {
     long low = 0, high = 0;   ///< of the loop
     long done = 0;            ///< iterations
     Median besides, rates;
+    int unmeasured = 0;  ///< rounds in which it had no work that takes long enough
   };
 
   [[nodiscard]] Member& member(int me) noexcept;
   [[nodiscard]] Range range_of(int me, long low, long high) const noexcept;
   void learn() noexcept;
+  [[nodiscard]] bool is_settled() noexcept;
+  void move_to(std::span<const double> shares, bool on_trial) noexcept;
   void set_bounds(std::span<const double> shares) noexcept;
 
   SubTeam& threads_;
@@ -53,6 +56,11 @@ class Balance {
   /// the end of a round, or none is in one.
   std::vector<double> bounds_;
   bool fixed_ = false;
+  enum class Stage : std::uint8_t { free, trial, held } stage_ = Stage::free;
+  int rounds_ = 0;     ///< with these shares, as far as that matters
+  Median ends_;        ///< seconds from a round's begin to the last thread's end, with these shares
+  double before_ = 0;  ///< the same with the shares before, or, where those were taken again, with these
+  std::vector<double> previous_;
   // Room for learn().
   std::vector<Pace> paces_;
   std::vector<double> shares_, current_;

@@ -23,6 +23,7 @@ void level(std::span<const Pace> paces, double work, std::span<double> shares, s
     shares[t] = std::max(0.0, (end - paces[t].beside) * paces[t].rate / work);
     sum += shares[t];
   }
+  if (!(sum > 0)) sum = 1, std::ranges::fill(shares, 1.0 / static_cast<double>(shares.size()));  // all of them too small for a number
   for (double& share : shares) share /= sum;
 }
 

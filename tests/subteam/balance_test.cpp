@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
 #include <numeric>
+#include <random>
 #include <thread>
 #include <vector>
 
@@ -117,6 +120,47 @@ TEST(Balance, SlowerThreadsGetLess) {  // 4 threads
   Loop loop;
   loop.run(6, {.speed = [](int me) { return me == 3 ? 0.5 : 1.0; }});
   loop.expect({2.0 / 7, 2.0 / 7, 2.0 / 7, 1.0 / 7});
+}
+
+TEST(Balance, AHiccupInTheFirstRoundIsForgotten) {  // 4 threads
+  Loop loop;
+  loop.run(8, {.cost = [](int round, long i) { return round == 0 && i >= kWork / 2 && i < kWork / 2 + 10 ? 4e-3 : 1e-6; }});
+  loop.expect(kEqualShares);
+}
+
+TEST(Balance, AThreadThatWasSlowForAWhileComesBack) {  // 4 threads
+  Loop loop;
+  for (int round = 0; round < 60; ++round) loop.run(1, {.speed = [&](int me) { return me == 3 && round < 10 ? 1e-5 : 1.0; }});
+  loop.expect(kEqualShares);
+}
+
+// Some iterations cost thirty times as much as others: then shares need not be the best, but they are not worse than equal ones, and stay.
+TEST(Balance, IterationsThatCostDifferentlyDoNotMakeSharesSwing) {  // 4 threads
+  constexpr long kBlocks = 16;
+  for (unsigned seed = 1; seed <= 12; ++seed) {
+    std::mt19937 random(seed);
+    std::vector<double> costs(kBlocks);
+    for (double& c : costs) c = random() % 4 == 0 ? 3e-5 : 1e-6;
+    const auto cost = [&](int, long i) { return costs[static_cast<std::size_t>(i * kBlocks / kWork)]; };
+    Loop loop;
+    loop.run(80, {.cost = cost});
+    const auto before = loop.shares();
+    loop.run(10, {.cost = cost});
+    EXPECT_EQ(loop.shares(), before) << "seed " << seed;
+    // When the last thread ends.
+    const auto end_of = [&](const std::vector<double>& of) {
+      double worst = 0, part = 0;
+      long at = 0;
+      for (const double share : of) {
+        part += share;
+        double seconds = 0;
+        for (const long end = std::lround(part * kWork); at < end; ++at) seconds += cost(0, at);
+        worst = std::max(worst, seconds);
+      }
+      return worst;
+    };
+    EXPECT_LT(end_of(loop.shares()), 1.06 * end_of(kEqualShares)) << "seed " << seed;
+  }
 }
 
 // The expensive iterations wander from thread to thread, with what is done beside.
