@@ -28,17 +28,20 @@ int plait_team_size(plait_team team);
 void plait_team_barrier(plait_team team, int me, int first, int last);
 
 /* ---- single: one thread of the sub-team runs the block, the first that comes; the others wait for its end. Threads that are not of the
- * sub-team go on at once. No `break`, `goto` or `return` out of it.
+ * sub-team go on at once. No `break`, `continue`, `goto` or `return` out of it.
  *
  *     PLAIT_SINGLE_ONTHREADS(team, me, 0, 0) { MPI_Sendrecv(...); }
  */
-#define PLAIT_SINGLE_ONTHREADS(team, me, first, last)                                        \
-  for (int plait_single_ = plait_single_begin((team), (me), (first), (last)); plait_single_; \
-       plait_single_ = plait_single_end((team), (me), (first), (last)))
-/* 1 for the thread that runs the block, which then calls plait_single_end; else 0, when the block has been run. */
-int plait_single_begin(plait_team team, int me, int first, int last);
-/* Returns 0. */
-int plait_single_end(plait_team team, int me, int first, int last);
+#define PLAIT_SINGLE_ONTHREADS(team, me, first, last) PLAIT_SINGLE_AT_(PLAIT_NAME_(plait_single_, __LINE__), team, me, first, last)
+struct plait_single {
+  int runs; /* 1: this thread runs the block, and then calls plait_single_end; 0: the block has been run */
+  /* plait's own */
+  int me;
+  void* of;
+};
+struct plait_single plait_single_begin(plait_team team, int me, int first, int last);
+/* Sets runs to 0. */
+void plait_single_end(struct plait_single* single);
 
 /* ---- for: the threads of the sub-team share the iterations `i` from `low` to `high` - 1. The loop ends with a barrier of the sub-team.
  * All give the same bounds. `continue` is allowed; `break`, `goto` and `return` out of it are not.
@@ -67,7 +70,7 @@ struct plait_loop {
   /* plait's own */
   void* of;
   long low, high, chunk;
-  int me, state;
+  int me, state, unfinished;
 };
 /* `chunk`: 0 for equal parts, else the iterations of a chunk. No iterations where `high` <= `low`. */
 struct plait_loop plait_loop_begin(plait_team team, int me, int first, int last, long low, long high, long chunk);
@@ -103,11 +106,16 @@ void plait_balance_fix(plait_balance balance, const double* shares);
  * round. */
 double plait_balance_share(plait_balance balance, int thread);
 
-/* plait's own: the end is kept apart, so that the compiler knows that the body does not change it. */
-/* NOLINTBEGIN(bugprone-macro-parentheses): a variable is declared. */
-#define PLAIT_FOR_IN_LOOP_(made, i)                                          \
-  for (struct plait_loop plait_loop_ = made; plait_loop_next(&plait_loop_);) \
-    for (long i = plait_loop_.begin, plait_end_ = plait_loop_.end; i < plait_end_; ++i)
+/* plait's own. The end of a range is kept apart, so that the compiler knows that the body does not change it. A range that is left before
+ * its end is told of by the next call. NOLINTBEGIN(bugprone-macro-parentheses): a variable is declared. */
+#define PLAIT_FOR_IN_LOOP_(made, i)                                                                          \
+  for (struct plait_loop plait_loop_##i = made; plait_loop_next(&plait_loop_##i);)                           \
+    for (long i = plait_loop_##i.begin, plait_end_##i = (plait_loop_##i.unfinished = 1, plait_loop_##i.end); \
+         i < plait_end_##i || (plait_loop_##i.unfinished = 0) != 0; ++i)
+#define PLAIT_SINGLE_AT_(name, team, me, first, last) \
+  for (struct plait_single name = plait_single_begin((team), (me), (first), (last)); name.runs; plait_single_end(&name))
+#define PLAIT_NAME_(name, line) PLAIT_PASTE_(name, line)
+#define PLAIT_PASTE_(name, line) name##line
 /* NOLINTEND(bugprone-macro-parentheses) */
 
 #ifdef __cplusplus
@@ -124,7 +132,7 @@ class Team {
   ~Team() { plait_team_free(&team_); }
 
   operator plait_team() const noexcept { return team_; }
-  [[nodiscard]] int size() const noexcept { return plait_team_size(team_); }
+  int size() const noexcept { return plait_team_size(team_); }
 
   void barrier(int me) const noexcept { plait_team_barrier(team_, me, 0, size() - 1); }
   void barrier(int me, int first, int last) const noexcept { plait_team_barrier(team_, me, first, last); }
@@ -171,7 +179,7 @@ class Balance {
     Team::run(plait_balance_loop(balance_, me, low, high), body);
   }
   void fix(const double* shares) const noexcept { plait_balance_fix(balance_, shares); }
-  [[nodiscard]] double share(int thread) const noexcept { return plait_balance_share(balance_, thread); }
+  double share(int thread) const noexcept { return plait_balance_share(balance_, thread); }
 
  private:
   plait_balance balance_;

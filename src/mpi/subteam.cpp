@@ -64,18 +64,20 @@ extern "C" void plait_team_barrier(plait_team team, int me, int first, int last)
   threads.meet(me);
 }
 
-extern "C" int plait_single_begin(plait_team team, int me, int first, int last) {
+extern "C" plait_single plait_single_begin(plait_team team, int me, int first, int last) {
   SubTeam& threads = team_of(team).threads(me, first, last);
-  if (!threads.has(me)) return 0;
+  plait_single single{0, me, &threads};
+  if (!threads.has(me)) return single;
   threads.come_to(me, {.kind = Construct::Kind::single});
-  if (threads.claim_single(me)) return 1;
-  threads.meet(me);
-  return 0;
+  single.runs = threads.claim_single(me) ? 1 : 0;
+  if (!single.runs) threads.meet(me);
+  return single;
 }
 
-extern "C" int plait_single_end(plait_team team, int me, int first, int last) {
-  team_of(team).threads(me, first, last).meet(me);
-  return 0;
+extern "C" void plait_single_end(plait_single* single) {
+  if (!single->runs) return;
+  single->runs = 0;
+  static_cast<SubTeam*>(single->of)->meet(single->me);
 }
 
 extern "C" plait_loop plait_loop_begin(plait_team team, int me, int first, int last, long low, long high, long chunk) {

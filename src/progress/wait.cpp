@@ -119,13 +119,10 @@ void Wait::leave() noexcept {
   waiter_.set_polled(false);
   if (!driver_) return;
   Driving& d = driving();
-  EventCount* next = nullptr;
-  {
-    const std::lock_guard guard(d.lock);
-    d.taken = false;
-    if (!d.asleep.empty()) next = d.asleep.back();
-  }
-  if (next) next->notify();
+  const std::lock_guard guard(d.lock);
+  d.taken = false;
+  // With the lock: who sleeps there takes itself out of the list before its event may be gone.
+  if (!d.asleep.empty()) d.asleep.back()->notify();
 }
 
 }  // namespace plait::progress

@@ -28,7 +28,7 @@ bool take_chunk(plait_loop& loop) noexcept {
 
 plait_loop begin_loop(SubTeam& threads, int me, long low, long high, long chunk) noexcept {
   if (chunk < 0) fatal("a loop in chunks of %ld iterations: at least 1, or 0 for equal parts", chunk);
-  plait_loop loop{low, low, &threads, low, high, chunk, me, static_cast<int>(State::over)};
+  plait_loop loop{low, low, &threads, low, high, chunk, me, static_cast<int>(State::over), 0};
   if (chunk > 0) {
     threads.come_to(me, {Construct::Kind::chunks, low, high, chunk});
     if (threads.has(me)) {
@@ -48,6 +48,9 @@ plait_loop begin_loop(SubTeam& threads, int me, long low, long high, long chunk)
 }
 
 bool next_range(plait_loop& loop) noexcept {
+  if (loop.unfinished != 0) {
+    fatal("thread %d has left iterations %ld to %ld of a loop by break: some are not done", loop.me, loop.begin, loop.end - 1);
+  }
   switch (static_cast<State>(loop.state)) {
     case State::over:
       return false;
@@ -59,7 +62,7 @@ bool next_range(plait_loop& loop) noexcept {
       break;
     case State::chunks:
       if (take_chunk(loop)) return true;
-      threads_of(loop).meet(loop.me, [&] { threads_of(loop).shut_door(); });
+      threads_of(loop).meet(loop.me, [&] { threads_of(loop).shut_door(loop.me); });
       break;
     case State::helps:
       if (take_chunk(loop)) return true;

@@ -4,7 +4,6 @@
 
 #include "base/delay.hpp"
 #include "base/fatal.hpp"
-#include "base/watchdog.hpp"
 #include "progress/wait.hpp"
 
 namespace plait::subteam {
@@ -39,7 +38,8 @@ class Place final : public progress::Waiter {
 };
 
 std::uint64_t Construct::signature() const noexcept {
-  return mix(mix(mix(mix(1, static_cast<long>(kind)), low), high), chunk) & (~std::uint64_t{0} >> kSignatureShift);
+  const std::uint64_t what = mix(mix(mix(mix(1, static_cast<long>(kind)), low), high), chunk);
+  return mix(what, reinterpret_cast<std::intptr_t>(of)) & (~std::uint64_t{0} >> kSignatureShift);
 }
 
 std::string to_string(const Construct& c) {
@@ -79,7 +79,7 @@ SubTeam::SubTeam(int first, int last, int team_size)
 Construct SubTeam::construct_of(int thread) const noexcept {
   const Member& m = members_[static_cast<std::size_t>(thread)];
   return {m.kind.load(std::memory_order_relaxed), m.low.load(std::memory_order_relaxed), m.high.load(std::memory_order_relaxed),
-          m.chunk.load(std::memory_order_relaxed)};
+          m.chunk.load(std::memory_order_relaxed), m.of.load(std::memory_order_relaxed)};
 }
 
 void SubTeam::come_to(int me, const Construct& construct) noexcept {
@@ -87,18 +87,20 @@ void SubTeam::come_to(int me, const Construct& construct) noexcept {
     fatal("thread %d comes to %s of threads %d to %d, and is none of them", me, to_string(construct).c_str(), first_, last_);
   }
   Member& member = members_[static_cast<std::size_t>(me)];
-  // relaxed: others read this only to say what is wrong.
-  if (member.kind.load(std::memory_order_relaxed) != Kind::none) {
+  // relaxed, as below: others read this only to say what is wrong.
+  if (const Kind before = member.kind.exchange(construct.kind, std::memory_order_relaxed); before != Kind::none) {
+    Construct other = construct_of(me);
+    other.kind = before;
     fatal(
         "thread %d comes to %s of threads %d to %d while it is at %s of theirs: either it has left that before its end, or the one is "
         "within "
         "the other, or two threads say that they are thread %d",
-        me, to_string(construct).c_str(), first_, last_, to_string(construct_of(me)).c_str(), me);
+        me, to_string(construct).c_str(), first_, last_, to_string(other).c_str(), me);
   }
   member.low.store(construct.low, std::memory_order_relaxed);
   member.high.store(construct.high, std::memory_order_relaxed);
   member.chunk.store(construct.chunk, std::memory_order_relaxed);
-  member.kind.store(construct.kind, std::memory_order_relaxed);
+  member.of.store(construct.of, std::memory_order_relaxed);
 }
 
 bool SubTeam::arrive(int me, std::uint64_t meeting) noexcept {
@@ -127,14 +129,16 @@ void SubTeam::wait_for_end(int me, std::uint64_t meeting) noexcept {
   Watchdog watchdog;
   progress::count_thread();
   progress::wait_until(
-      place, progress::kForSubteam, [] { return false; }, over,
-      [&] {
-        if (!watchdog.barks()) return;
-        const std::string who = missing(meeting);
-        if (who.empty()) return;
-        std::fprintf(stderr, "plait: thread %d has been at %s of threads %d to %d for more than %g s; it waits for %s\n", me,
-                     to_string(construct_of(me)).c_str(), first_, last_, watchdog.seconds(), who.c_str());
-      });
+      place, progress::kForSubteam, [] { return false; }, over, [&] { watch(me, watchdog, [&] { return missing(meeting); }); });
+}
+
+template <class Who>
+void SubTeam::watch(int me, Watchdog& watchdog, Who who) const noexcept {
+  if (!watchdog.expired()) return;
+  const std::string text = who();
+  if (text.empty() || !watchdog.barks()) return;
+  std::fprintf(stderr, "plait: thread %d has been at %s of threads %d to %d for more than %g s; it waits for %s\n", me,
+               to_string(construct_of(me)).c_str(), first_, last_, watchdog.seconds(), text.c_str());
 }
 
 std::string SubTeam::missing(std::uint64_t meeting) const {
@@ -150,8 +154,11 @@ void SubTeam::fail_at_different_constructs(int me) const noexcept {
   const std::uint64_t mine = construct_of(me).signature();
   int other = first_;
   while (other < last_ && construct_of(other).signature() == mine) ++other;
-  fatal("threads %d to %d have come to different constructs: thread %d to %s, thread %d to %s", first_, last_, me,
-        to_string(construct_of(me)).c_str(), other, to_string(construct_of(other)).c_str());
+  const std::string one = to_string(construct_of(me));
+  std::string another = to_string(construct_of(other));
+  if (one == another) another += " of another balance";
+  fatal("threads %d to %d have come to different constructs: thread %d to %s, thread %d to %s", first_, last_, me, one.c_str(), other,
+        another.c_str());
 }
 
 bool SubTeam::claim_single(int me) noexcept {
@@ -165,6 +172,8 @@ void SubTeam::open_door(int me) noexcept {
   // relaxed: who comes in is nothing to this thread.
   std::uint64_t door = door_.load(std::memory_order_relaxed);
   if (door != shut) return;
+  // relaxed: the door's release hands it over. Who is as early as the one that opens it writes the same, or the loop's end tells of it.
+  loop_.store(construct_of(me).signature(), std::memory_order_relaxed);
   // release: what the sub-team has done before its last meeting, for the helpers.
   if (door_.compare_exchange_strong(door, shut | kOpen, std::memory_order_release, std::memory_order_relaxed)) event_.notify();
 }
@@ -178,12 +187,21 @@ bool SubTeam::come_in(int me) noexcept {
   };
   if (!has_begun()) {
     Place place(*this);
-    progress::wait_until(place, progress::kForSubteam, [] { return false; }, has_begun, [] {});
+    Watchdog watchdog;
+    progress::count_thread();
+    progress::wait_until(
+        place, progress::kForSubteam, [] { return false; }, has_begun,
+        [&] { watch(me, watchdog, [] { return std::string("these to begin it"); }); });
   }
   // acquire: what the sub-team has done before the loop.
   while (number_of(door) == number) {
     delay();
-    if (door_.compare_exchange_weak(door, door + kHelper, std::memory_order_acquire, std::memory_order_relaxed)) return true;
+    if (!door_.compare_exchange_weak(door, door + kHelper, std::memory_order_acquire, std::memory_order_relaxed)) continue;
+    if (loop_.load(std::memory_order_relaxed) != construct_of(me).signature()) {
+      fatal("thread %d joins %s of threads %d to %d, which give other bounds, or another chunk", me, to_string(construct_of(me)).c_str(),
+            first_, last_);
+    }
+    return true;
   }
   members_[static_cast<std::size_t>(me)].kind.store(Kind::none, std::memory_order_relaxed);
   return false;
@@ -197,7 +215,7 @@ void SubTeam::go_out(int me) noexcept {
   event_.notify();
 }
 
-void SubTeam::shut_door() noexcept {
+void SubTeam::shut_door(int me) noexcept {
   std::uint64_t door = door_.load(std::memory_order_relaxed);
   const auto try_to_shut = [&] {
     door = door_.load(std::memory_order_relaxed);
@@ -207,7 +225,11 @@ void SubTeam::shut_door() noexcept {
   };
   if (!try_to_shut()) {
     Place place(*this);
-    progress::wait_until(place, progress::kForSubteam, [] { return false; }, try_to_shut, [] {});
+    Watchdog watchdog;
+    progress::count_thread();
+    progress::wait_until(
+        place, progress::kForSubteam, [] { return false; }, try_to_shut,
+        [&] { watch(me, watchdog, [] { return std::string("threads that have joined it"); }); });
   }
   // relaxed: the meeting's end, or the door that opens after it, is between this and who takes a chunk next.
   cursor_.store(0, std::memory_order_relaxed);

@@ -19,6 +19,7 @@
 #include <string>
 
 #include "base/event_count.hpp"
+#include "base/watchdog.hpp"
 
 namespace plait::subteam {
 
@@ -30,6 +31,7 @@ struct Construct {
   enum class Kind : std::uint8_t { none, barrier, single, parts, chunks, balanced };
   Kind kind = Kind::none;
   long low = 0, high = 0, chunk = 0;
+  const void* of = nullptr;  ///< tells balanced loops apart
 
   [[nodiscard]] std::uint64_t signature() const noexcept;
   [[nodiscard]] bool is_loop() const noexcept { return kind >= Kind::parts; }
@@ -70,12 +72,12 @@ class SubTeam {  // NOLINT(clang-analyzer-optin.performance.Padding)
   /// Loops in chunks. A thread of the sub-team opens the door if it is the first; another comes in, if the loop is not over: false if it
   /// is.
   void open_door(int me) noexcept;
-  [[nodiscard]] bool come_in(int me) noexcept;
+  [[nodiscard]] bool come_in(int me) noexcept;  ///< fatal where its loop is another than theirs
   void go_out(int me) noexcept;
   /// The number of the next chunk.
   [[nodiscard]] std::uint64_t next_chunk() noexcept { return cursor_.fetch_add(1, std::memory_order_relaxed); }
   /// By the last at a loop's end.
-  void shut_door() noexcept;
+  void shut_door(int me) noexcept;
 
   SubTeam* next = nullptr;  ///< of the team's
 
@@ -88,6 +90,7 @@ class SubTeam {  // NOLINT(clang-analyzer-optin.performance.Padding)
     std::uint64_t loops = 0;  ///< in chunks, that it has been at
     std::atomic<Construct::Kind> kind{Construct::Kind::none};
     std::atomic<long> low{0}, high{0}, chunk{0};
+    std::atomic<const void*> of{nullptr};
   };
 
   [[nodiscard]] Construct construct_of(int thread) const noexcept;
@@ -96,6 +99,9 @@ class SubTeam {  // NOLINT(clang-analyzer-optin.performance.Padding)
   [[nodiscard]] bool arrive(int me, std::uint64_t meeting) noexcept;
   void end_meeting(std::uint64_t meeting) noexcept;
   void wait_for_end(int me, std::uint64_t meeting) noexcept;
+  /// To look at in a long wait: says once, of one wait of the process, what thread `me` waits for. Empty: nothing can be said.
+  template <class Who>
+  void watch(int me, Watchdog& watchdog, Who who) const noexcept;
   [[noreturn]] void fail_at_different_constructs(int me) const noexcept;
 
   const int first_, last_;
@@ -105,6 +111,7 @@ class SubTeam {  // NOLINT(clang-analyzer-optin.performance.Padding)
   EventCount event_;                                    ///< a meeting is over, a door is open, a helper is out
   alignas(64) std::atomic<std::uint64_t> cursor_{0};
   alignas(64) std::atomic<std::uint64_t> door_{0};
+  std::atomic<std::uint64_t> loop_{0};     ///< signature of the loop behind an open door
   std::atomic<std::uint64_t> singles_{0};  ///< that have been claimed
 };
 

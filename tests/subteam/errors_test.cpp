@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <plait/subteam.h>
 
+#include <atomic>
 #include <cmath>
 #include <thread>
 
@@ -89,6 +90,46 @@ TEST_F(SubTeamErrors, ALoopThatIsLeftOrGivenTwice) {
       },
       "thread 0 comes to a barrier of threads 0 to 0 while it is at a loop over 0 to 9 of theirs: either it has left that before its end");
   EXPECT_DEATH(twice(), "thread 0 comes to a loop without iterations of threads 0 to 0 while it is at a loop over 0 to 9 of theirs");
+  plait_team_free(&team);
+}
+
+TEST_F(SubTeamErrors, ARangeThatIsLeftByBreak) {
+  plait_team team = plait_team_create(1);
+  const auto left = [&] {
+    PLAIT_FOR_ONTHREADS(team, 0, 0, 0, i, 0, 10) {
+      if (i == 3) break;
+    }
+  };
+  EXPECT_DEATH(left(), "thread 0 has left iterations 0 to 9 of a loop by break: some are not done");
+  plait_team_free(&team);
+}
+
+TEST_F(SubTeamErrors, AHelperWithAnotherLoop) {
+  plait_team team = plait_team_create(2);
+  static std::atomic<int> never_set{0};
+  const auto loop = [](int me, long chunk) {
+    return [=](plait_team t) {
+      PLAIT_FOR_CHUNKS_ONTHREADS(t, me, 0, 0, i, 0, 10, chunk) {
+        // Until the helper has come.
+        while (me == 0 && never_set == 0) static_cast<void>(i);
+      }
+    };
+  };
+  EXPECT_DEATH(both(team, loop(0, 2), loop(1, 3)), "thread 1 joins a loop over 0 to 9 in chunks of 3 of threads 0 to 0, which give other");
+  plait_team_free(&team);
+}
+
+TEST_F(SubTeamErrors, TwoBalancesAtOnce) {
+  plait_team team = plait_team_create(2);
+  plait_balance balances[] = {plait_balance_create(team, 0, 1), plait_balance_create(team, 0, 1)};
+  const auto loop = [&](int me) {
+    return [&, me](plait_team) {
+      plait_balance_begin(balances[me], me);
+      PLAIT_FOR_BALANCED(balances[me], me, i, 0, 10) static_cast<void>(i);
+    };
+  };
+  EXPECT_DEATH(both(team, loop(0), loop(1)), "different constructs: .*a balanced loop over 0 to 9 of another balance");
+  for (plait_balance& balance : balances) plait_balance_free(&balance);
   plait_team_free(&team);
 }
 
