@@ -60,7 +60,9 @@ def models(tmp_path_factory):
         sources = {"openmp": ["openmp.c"], "threadcomm": ["threadcomm.c", "plate.c"]}.get(name, ["main.c", "plate.c", f"{name}.c"])
         how = "--cluster" if name == "openmp" else "-fopenmp"
         files = [ROOT / "examples/models" / source for source in sources]
-        command = [ROOT / "plait", "--mpi", MPI.name, "cc", how, "-O2", "-Wall", "-Wextra", "-Werror", *files, "-o", folder / name]
+        # gcc of MPICH 4.0.2: MPI_STATUSES_IGNORE is no array
+        flags = ["-O2", "-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow"]
+        command = [ROOT / "plait", "--mpi", MPI.name, "cc", how, *flags, *files, "-o", folder / name]
         subprocess.run(command, check=True, timeout=120)
         return folder / name
 
