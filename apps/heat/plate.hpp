@@ -1,13 +1,12 @@
 // Two plates of rows, the temperatures of this step and of the next; and what a run found.
 #pragma once
 
-#include <chrono>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "core.hpp"
 #include "deck.hpp"
+#include "deck/stopwatch.hpp"
 
 namespace plait::heat {
 
@@ -34,17 +33,7 @@ struct Outcome {
   [[nodiscard]] long steps() const { return static_cast<long>(times.size()); }
 };
 
-/// Tells the time since it was last asked.
-class Stopwatch {
- public:
-  double lap() {
-    const auto now = std::chrono::steady_clock::now();
-    return std::chrono::duration<double>(now - std::exchange(last_, now)).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
+using deck::Stopwatch;
 
 /// Whether a step is followed by a look at the largest change: with a tolerance each, else the last.
 [[nodiscard]] inline bool looks(const Deck& deck, long step) { return deck.tolerance > 0 || step == deck.steps; }

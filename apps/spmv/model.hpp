@@ -4,12 +4,11 @@
 #include <mpi.h>
 #include <plait/subteam.h>
 
-#include <chrono>
 #include <memory>
 #include <span>
 #include <string_view>
-#include <utility>
 
+#include "deck/stopwatch.hpp"
 #include "matrix.hpp"
 
 namespace plait::spmv {
@@ -23,17 +22,7 @@ struct PartTimes {
   double total = 0;          ///< more than these where x is scaled
 };
 
-class Stopwatch {
- public:
-  /// The time since the last lap.
-  double lap() {
-    const auto now = std::chrono::steady_clock::now();
-    return std::chrono::duration<double>(now - std::exchange(last_, now)).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
+using deck::Stopwatch;
 
 /// What a model works on. `reserved`: threads that communicate, and of reserved models do nothing else.
 struct World {

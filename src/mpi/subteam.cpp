@@ -13,8 +13,6 @@ namespace plait::mpi {
 namespace {
 
 using subteam::Balance;
-using subteam::Construct;
-using subteam::SubTeam;
 using subteam::Team;
 
 Team& team_of(plait_team handle) noexcept {
