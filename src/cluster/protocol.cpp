@@ -100,7 +100,8 @@ void on_fetch(Received message) {
     answer.put(question.whole);
     if (question.whole) {
       for (int n = 0; n < the_job.processes; ++n) answer.put(n == the_job.process ? closed() : page.applied[n]);
-      answer.bytes(service_view(page.id), kPage);
+      // With a twin: the page as it was before the changes that have no notice yet. A diff would not put back what the program does.
+      answer.bytes(page.twin ? page.twin : service_view(page.id), kPage);
     } else {
       put_diffs(answer, page, question);
     }

@@ -1,15 +1,18 @@
 // One memory on several processes: globals, the heap, main's stack, locks, frees from elsewhere, barriers in loops.
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "spmd.hpp"
 
 using plait::cluster::barrier;
 using plait::cluster::job;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -85,6 +88,30 @@ void sharing() {
           CHECK(right);
           barrier();
         }
+      },
+      nullptr);
+}
+
+/// What is written and put back while another process gets its first copy of the page is what it was, there as well.
+void there_and_back() {
+  alignas(4096) static volatile int page[1024];
+  spmd::parallel(
+      [](int process, void*) {
+        const int last = job().processes - 1;
+        int sum = 0;
+        // The second has a copy: process 0 needs a twin to write.
+        if (process == 1) sum += page[0];
+        barrier();
+        if (process == 0) {
+          page[0] = 1;
+          std::this_thread::sleep_for(100ms);
+          page[0] = 0;
+        } else if (process == last) {
+          std::this_thread::sleep_for(50ms);
+          sum += page[1];
+        }
+        barrier();
+        CHECK(page[0] == 0 && sum == 0);
       },
       nullptr);
 }
@@ -178,6 +205,7 @@ void stencil() {
 int main() {
   globals();
   sharing();
+  there_and_back();
   wandering();
   locks();
   stencil();
