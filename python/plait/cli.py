@@ -138,6 +138,7 @@ def run(
         int | None, typer.Option("--threads", "-t", metavar="T", help="Threads in each [dim](default: $OMP_NUM_THREADS, else 1)[/]")
     ] = None,
     hosts: Annotated[int, typer.Option(metavar="H", help="Spread over H simulated nodes of this machine.")] = 1,
+    delay: Annotated[float, typer.Option(metavar="US", help="Hold what goes between simulated nodes for US microseconds, one way.")] = 0,
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="End the whole job after so long, with status 124.")] = None,
     show_stacks: Annotated[
         bool, typer.Option("--stacks", help="Before the timeout ends the job, say where its threads are (by gdb).")
@@ -164,13 +165,14 @@ def run(
         raise MpiError("--stacks tells of a job that takes longer than its --timeout; give one, like --timeout 60")
     mpi = mpis.find(ctx.obj)
     if dry:
-        line, environment = launch.command(mpi, program, processes, threads, hosts, settings, preload=preload)
+        line, environment = launch.command(mpi, program, processes, threads, hosts, settings, preload=preload, delay=delay)
         print(*(f"{k}={v}" for k, v in environment.items() if os.environ.get(k) != v), *line)
         return
     if sys.stderr.isatty():
         settings.setdefault("PLAIT_PROGRESS", "1")
     try:
-        done = launch.run(mpi, program, processes, threads, hosts, settings, timeout, stdin=stdin, preload=preload, show_stacks=show_stacks)
+        options = {"stdin": stdin, "preload": preload, "show_stacks": show_stacks, "delay": delay}
+        done = launch.run(mpi, program, processes, threads, hosts, settings, timeout, **options)
         raise typer.Exit(done.returncode)
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)

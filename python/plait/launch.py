@@ -25,6 +25,8 @@ from plait.mpis import Job, Mpi, MpiError, Noise
 TIMED_OUT = 124
 STDIN = "stdin"  # the pipe in a job's folder
 NODES = Path(__file__).parent / "nodes"
+SWITCH = "plait-delay"  # between nodes, where there is a delay
+LONGEST_DELAY = 1_000_000  # microseconds
 
 
 @dataclass
@@ -47,17 +49,19 @@ def run(
     preload: bool = False,
     show_stacks: bool = False,
     own_time: bool = False,
+    delay: float = 0,
 ) -> CompletedRun:
     """Runs `program` with `processes` x `threads`, spread evenly over `hosts` simulated nodes, and waits for its end.
 
     Output goes to our own streams as it comes, or with `capture` into the answer. Raises MpiError with one clear line
     where the job cannot be started. After `timeout` seconds, and when interrupted, every process of the job is ended.
     With `show_stacks` a job that took too long says before where its threads are. With `own_time` the limit leaves out the
-    seconds for which one of its threads waited for a core, but is no more than three times as long.
+    seconds for which one of its threads waited for a core, but is no more than three times as long. What goes between nodes
+    is held for `delay` microseconds, one way.
     """
     with contextlib.ExitStack() as stack:
         scratch = stack.enter_context(leftovers.scratch())
-        line, environment = command(mpi, program, processes, threads, hosts, env or {}, str(scratch), stdin, preload)
+        line, environment = command(mpi, program, processes, threads, hosts, env or {}, str(scratch), stdin, preload, delay)
         marker = f"PLAIT_JOB={uuid.uuid4().hex}"
         environment.update([marker.split("=")])
         (scratch / leftovers.MARKER).write_text(marker)
@@ -144,6 +148,13 @@ def require_shape(processes: int, threads: int, hosts: int) -> None:
         raise MpiError(f"{hosts} hosts need at least {hosts} processes, there are only {processes}")
 
 
+def require_delay(delay: float, hosts: int) -> None:
+    if not 0 <= delay <= LONGEST_DELAY:
+        raise MpiError(f"the delay between nodes must be 0 to {LONGEST_DELAY} microseconds, not {delay:g}")
+    if delay and hosts < 2:
+        raise MpiError("a delay is between simulated nodes: it needs --hosts 2 or more")
+
+
 def command(
     mpi: Mpi,
     program: list[str],
@@ -154,9 +165,11 @@ def command(
     scratch: str = "",
     stdin: bool = False,
     preload: bool = False,
+    delay: float = 0,
 ) -> tuple[list[str], dict[str, str]]:
     """The launch line and the whole environment for it."""
     require_shape(processes, threads, hosts)
+    require_delay(delay, hosts)
     logical, physical = usable_cores()
     allocated = allocated_nodes()
     here = -(-processes // allocated)  # of a batch job's nodes, ours is as good as any
@@ -188,7 +201,7 @@ def command(
         script += _preloading(mpi.library, built.comes_first(program[0], environment))
     program = ["/bin/sh", "-c", script + 'exec "$0" "$@"', *program]
     line = mpi.launch(replace(job, exported=exported), program)
-    return [*_sandbox(mpi, hosts), *line] if hosts > 1 else line, environment
+    return [*_sandbox(mpi, hosts, delay), *line] if hosts > 1 else line, environment
 
 
 def _preloading(libplait: Path, first: str | None) -> str:
@@ -229,9 +242,17 @@ def require_nodes(mpi: Mpi, hosts: int) -> None:
         raise MpiError(f"cannot simulate {hosts} hosts: {reason}")
 
 
-def _sandbox(mpi: Mpi, hosts: int) -> list[str]:
+def _sandbox(mpi: Mpi, hosts: int, delay: float) -> list[str]:
     require_nodes(mpi, hosts)
-    return [*_namespace_root(), str(NODES / "mpinodes"), "with", str(hosts)]
+    nodes = [str(NODES / "mpinodes"), "with", str(hosts)]
+    if delay:
+        nodes = ["env", f"MPINODES_SWITCH={mpi.program(SWITCH)}", *nodes, "--delay", microseconds(delay)]
+    return [*_namespace_root(), *nodes]
+
+
+def microseconds(delay: float) -> str:
+    """As options want it: 50, not 50.0 or 1e+06."""
+    return f"{delay:.3f}".rstrip("0").rstrip(".")
 
 
 def _resolve(mpi: Mpi, program: str) -> str:
