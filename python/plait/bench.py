@@ -50,7 +50,8 @@ def bench(mpi: Mpi, names: list[str], choice: Choice, out: Path | None, anew: bo
     jobs = [job for benchmark in benchmarks for job in benchmark.jobs(cores, choice)]
     # Turn by turn, so that sides that are jobs of their own alternate.
     jobs.sort(key=lambda job: job.turn)
-    missing = {job.program for job in jobs if not (mpi.build / "bin" / job.program).exists()}
+    programs = {job.program for job in jobs} | {launch.SWITCH for job in jobs if job.shape.delay}
+    missing = {program for program in programs if not (mpi.build / "bin" / program).exists()}
     missing -= {catalogue.HEAT_CLUSTER}  # not built everywhere; the results say so
     if missing:
         raise BenchError(f"{', '.join(sorted(missing))}: not built for this MPI yet; type: make MPI={mpi.name} bench")
@@ -153,8 +154,8 @@ class Run:
                 str(written),
             ]
             words = [str(ROOT / word) if word.startswith("decks/") else word for word in words]
-            options = {"hosts": shape.hosts, "env": job.environment, "preload": job.preloads, "timeout": LONGEST, "capture": True}
-            ended = launch.run(self.mpi, words, shape.processes, shape.threads, **options)
+            options = {"hosts": shape.hosts, "delay": shape.delay, "env": job.environment, "preload": job.preloads}
+            ended = launch.run(self.mpi, words, shape.processes, shape.threads, timeout=LONGEST, capture=True, **options)
             report = json.loads(written.read_text()) if ended.returncode == 0 and written.exists() else None
         if report is None:
             said = ended.stderr.strip().splitlines() or [f"ended with status {ended.returncode}"]
@@ -170,11 +171,13 @@ class Run:
             "processes": shape.processes,
             "threads": shape.threads,
             "nodes": shape.hosts,
+            **({"delay": shape.delay} if shape.delay else {}),
             "oversubscribed": report.pop("oversubscribed", shape.busy > self.cores),
         }
         points = [{**common, **point, "threads": point["at"].get("threads", shape.threads)} for point in report.pop("points", [])]
         skipped, version = report.pop("skipped", {}), report.pop("mpi", self.mpi.version)
         hosts = ["--hosts", str(shape.hosts)] if shape.hosts > 1 else []
+        hosts += ["--delay", launch.microseconds(shape.delay)] if shape.delay else []
         settings = [word for name, value in job.environment.items() for word in ("--env", f"{name}={value}")]
         settings += ["--preload"] if job.preloads else []
         words = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from plait import applications, plan
+from plait import applications, launch, plan
 from plait.error import PlaitError
 from plait.guess import did_you_mean
 
@@ -40,6 +40,7 @@ class Shape:
     model: str = ""  # of plait-lbm and plait-heat
     side: str = ""  # ALONE or CARRIED, where these are jobs of their own
     schedule: str = ""  # of plait-heat
+    delay: float = 0  # microseconds, one way, of what goes between nodes
 
     @property
     def busy(self) -> int:
@@ -64,6 +65,7 @@ class Job:
         shape = self.shape
         words = [self.benchmark.name, shape.model, shape.schedule.replace(",", "-"), shape.side]
         words += [f"{shape.processes}x{shape.threads}", f"h{shape.hosts}"]
+        words += [f"d{launch.microseconds(shape.delay)}"] if shape.delay else []
         words += [str(self.size)] if self.size else []
         return "-".join(filter(None, [*words, f"turn{self.turn}"]))
 
@@ -170,7 +172,8 @@ class Benchmark:
             for processes in choice.processes or (shape.processes,):
                 for threads in (1,) if shape.model in ("pure-mpi", "mpi") else choice.threads or (shape.threads,):
                     for hosts in choice.hosts or (shape.hosts,):
-                        one = replace(shape, processes=processes, threads=threads, hosts=hosts)
+                        delay = shape.delay if hosts > 1 else 0
+                        one = replace(shape, processes=processes, threads=threads, hosts=hosts, delay=delay)
                         chosen += [one, *self.also(one)]
         chosen = [shape for shape in dict.fromkeys(chosen) if applications.LBM.can_run(shape.model, shape.threads)]
         for shape in chosen:
@@ -244,7 +247,7 @@ def _orthogonal(cores: int, _: bool) -> list[Shape]:
 
 
 def _as_processes(shape: Shape) -> list[Shape]:
-    return [Shape(shape.busy, 1, shape.hosts)]
+    return [Shape(shape.busy, 1, shape.hosts, delay=shape.delay)]
 
 
 def _preloaded(shape: Shape) -> list[Shape]:

@@ -10,9 +10,11 @@ import time
 from pathlib import Path
 
 import pytest
-from plait import launch, mpis
+from plait import bench, catalogue, launch, mpis, store
+from plait.catalogue import Benchmark, Choice, Shape
 from plait.mpis import ROOT, MpiError
 from programs import MPI, limits
+from rich.console import Console
 
 MPINODES = launch.NODES / "mpinodes"
 WHY_NOT = launch.why_no_nodes(MPI)
@@ -173,3 +175,20 @@ def test_the_launch_line_has_the_delay(delay, word):
     assert line[line.index("--delay") + 1] == word
     line, _ = launch.command(MPI, ["true"], 2, 1, 2, {})
     assert "--delay" not in line and not any("MPINODES_SWITCH" in words for words in line)
+
+
+@pytest.mark.once
+@needs_nodes
+def test_a_benchmark_is_measured_with_a_delay_and_says_so(tmp_path, monkeypatch):
+    """2 x 1"""
+    near, far = Shape(2, 1, 2), Shape(2, 1, 2, delay=500)
+    sized = {"sizes": (8,), "quick_sizes": (8,), "multiple_of": 1, "program": "bench-latency", "extra": lambda shape: ["--only", "mpi"]}
+    apart = Benchmark("apart", "latency with a delay", "nodes", shapes=lambda cores, quick: [near, far], **sized)
+    monkeypatch.setattr(catalogue, "ALL", (apart,))
+    assert [job.shape.delay for job in apart.jobs(2, Choice(hosts=(1,)))] == [0]
+    assert bench.bench(MPI, ["apart"], Choice(repetitions=1, seconds=1e-4), tmp_path, False, Console(quiet=True)) == 0
+    found = {m["settings"].get("delay", 0): m for m in store.load(tmp_path)}
+    assert found.keys() == {0, 500}
+    assert " --hosts 2 --delay 500 " in found[500]["command"] and "--delay" not in found[0]["command"]
+    assert {p["delay"] for p in found[500]["points"]} == {500}
+    assert all(sample >= 500e-6 for p in found[500]["points"] for sample in p["samples"])

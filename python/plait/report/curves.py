@@ -79,10 +79,12 @@ class Shape:
     processes: int
     threads: int
     nodes: int
+    delay: float = 0  # microseconds, one way, between them
 
     def __str__(self) -> str:
         nodes = f" on {self.nodes} nodes" if self.nodes > 1 else ""
-        return f"{self.processes} × {self.threads}{nodes}"
+        delay = f", {self.delay:g} µs apart" if self.delay else ""
+        return f"{self.processes} × {self.threads}{nodes}{delay}"
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,7 @@ class Data:
         samples: dict[tuple, list[float]] = {}
         for m in self.measurements:
             for p in m["points"]:
-                shape = Shape(p["processes"], p["at"].get("threads", p["threads"]), p["nodes"])
+                shape = Shape(p["processes"], p["at"].get("threads", p["threads"]), p["nodes"], p.get("delay", 0))
                 key = (m["benchmark"], p["quantity"], p["side"], tuple(sorted(p["at"].items())), shape, p["oversubscribed"])
                 key += (p.get("reordered", True),)
                 samples.setdefault(key, []).extend(p["samples"])
@@ -174,7 +176,7 @@ class Figure:
 
 
 def shapes(points: Iterable[Point]) -> list[Shape]:
-    return sorted({p.shape for p in points}, key=lambda s: (s.nodes, s.processes, s.threads))
+    return sorted({p.shape for p in points}, key=lambda s: (s.nodes, s.delay, s.processes, s.threads))
 
 
 def curves(points: Iterable[Point], x: str, factor: float = 1.0, name=lambda p: p.side) -> dict[str, Curve]:
