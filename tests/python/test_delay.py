@@ -36,7 +36,7 @@ def delayed(tmp_path_factory):
 
 
 @needs_nodes
-@pytest.mark.parametrize(("processes", "delay"), [(2, 2000), (4, 300)])
+@pytest.mark.parametrize(("processes", "delay"), [(2, 2000), pytest.param(4, 300, marks=pytest.mark.thorough)])
 def test_a_round_trip_takes_the_delay_twice_and_data_comes_right(delayed, processes, delay):
     """2 x 1, 4 x 1; no load makes a round trip shorter than this. Messages of 8 bytes and of 4 MB, a broadcast, an alltoall."""
     done = plait("run", "-n", processes, "--hosts", processes, "--delay", delay, "--timeout", 60, delayed)
@@ -57,6 +57,7 @@ def with_environment(word):
     return found
 
 
+@pytest.mark.thorough
 @needs_nodes
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGKILL], ids=["TERM", "KILL"])
 def test_nothing_is_left_of_a_job_that_is_killed(delayed, tmp_path, sent):
@@ -74,6 +75,7 @@ def test_nothing_is_left_of_a_job_that_is_killed(delayed, tmp_path, sent):
     assert with_environment(marker) == []
 
 
+@pytest.mark.thorough
 @pytest.mark.once
 @needs_nodes
 def test_a_job_ends_when_its_switch_is_gone(delayed, tmp_path):
