@@ -22,8 +22,14 @@ struct Side {
   std::vector<double> samples{};  // NOLINT(readability-redundant-member-init): gcc misses it; seconds a unit, one a round
 };
 
-/// Measures every side once a round, after finding for each how many repeats take `time` seconds, which also warms it up. No
-/// measurement is so short that the clock's resolution would show. Collective.
+/// Finds how many repeats of a side take `time` seconds, which also warms it up. No measurement is so short that the clock's resolution
+/// would show. Collective.
+void calibrate(Side& side, double time);
+
+/// Takes a sample of every side in each round. Collective.
+void take_turns(std::vector<Side>& sides, int rounds);
+
+/// Calibrates every side, and takes turns. Collective.
 void measure(std::vector<Side>& sides, double time, int rounds);
 
 }  // namespace plait::bench
