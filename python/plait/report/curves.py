@@ -156,6 +156,15 @@ class Curve:
 
 
 @dataclass
+class Line:
+    """What theory says, which has no samples."""
+
+    name: str
+    points: dict[float, float]  # by x
+    of: str = ""  # the curve that it expects, and looks like; without, it is the same whatever was measured
+
+
+@dataclass
 class Figure:
     """One plot, its table and what is told about it."""
 
@@ -173,6 +182,8 @@ class Figure:
     log_y: bool = True
     bars: bool = False  # a bar for each curve, at one place
     bytes: bool = False  # x is in bytes
+    linear: bool = False  # both axes
+    theory: list[Line] = field(default_factory=list)  # lines, over which samples are points
 
 
 def shapes(points: Iterable[Point]) -> list[Shape]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from plait import catalogue
 from plait.applications import HEAT, LBM
+from plait.report import overlap
 from plait.report.curves import Curve, Data, Figure, Point, alone_on_plate, curves, human, shapes
 
 US, GB = 1e6, 1e-9
@@ -63,6 +64,7 @@ def figures(data: Data) -> list[Figure]:
         passive,
         orthogonal,
         saturation,
+        overlap.figures,
         reorder,
         forkjoin,
         halo,

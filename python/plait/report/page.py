@@ -11,12 +11,13 @@ from string import Template
 from plotly import offline
 
 from plait.files import replacing
-from plait.report.curves import Curve, Data, Figure, Stat, human
+from plait.report.curves import Curve, Data, Figure, Line, Stat, human
 
 # Okabe and Ito's colours, told apart by colour-blind readers too; dashes and symbols tell curves apart in black and white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8a7a00")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "triangle-down", "star", "cross")
+BLACK = COLOURS.index("#000000")
 BARS = ("", "/", "\\", "x", "-", "|", "+", ".")
 # The same side looks the same in every figure.
 FIXED = {
@@ -85,6 +86,10 @@ def _plot(one: Shown) -> dict:
         for name, curve in found.items():
             label = f"{name}, {run}" if run else name
             traces += (_bar if figure.bars else _line)(figure, curve, label, styles[name], place, bool(run))
+    # What theory expects of a curve is of one run's parts.
+    lines = [line for line in figure.theory if len(one.runs) == 1 or not line.of]
+    traces += [_of_theory(line, styles.get(line.of, BLACK)) for line in lines]
+    values = [s.median for _, found in one.runs for curve in found.values() for s in curve.points.values()]
     xs = sorted({x for _, found in one.runs for curve in found.values() for x in curve.points})
     x_axis = {
         "title": {"text": figure.x_title},
@@ -96,14 +101,17 @@ def _plot(one: Shown) -> dict:
         x_axis = {"type": "category", "automargin": True}
     y_axis = {
         "title": {"text": figure.y_title},
-        "type": "log" if not figure.bars else "linear",
+        "type": "log" if not (figure.bars or figure.linear) else "linear",
         "exponentformat": "none",
         "automargin": True,
     }
+    if figure.linear:
+        x_axis = {"title": x_axis["title"], "type": "linear", "rangemode": "tozero"}
+        # A stray sample may lie outside.
+        y_axis["range"] = [0, 1.2 * max(*values, *(y for line in lines for y in line.points.values()))]
     if figure.bars:
         y_axis["rangemode"] = "tozero"
-    values = [s.median for _, found in one.runs for curve in found.values() for s in curve.points.values()]
-    if not figure.bars and max(values) > 20 * min(values):
+    if y_axis["type"] == "log" and max(values) > 20 * min(values):
         y_axis["dtick"] = 1  # whole decades
     common = {"showline": True, "linecolor": "#444", "gridcolor": "#ddd", "ticks": "outside", "zeroline": False}
     layout = {
@@ -125,6 +133,18 @@ def _plot(one: Shown) -> dict:
 def _other_than_colour(some: tuple[str, ...], style: int) -> str:
     """So that styles of the same colour differ."""
     return some[(style + style // len(COLOURS)) % len(some)]
+
+
+def _of_theory(line: Line, style: int) -> dict:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": list(line.points),
+        "y": list(line.points.values()),
+        "name": line.name,
+        "line": {"color": COLOURS[style % len(COLOURS)], "dash": DASHES[style % len(DASHES)], "width": 1},
+        "hovertemplate": "%{x}: %{y:.4g}",
+    }
 
 
 def _line(figure: Figure, curve: Curve, label: str, style: int, run: int, two: bool) -> list[dict]:
@@ -157,6 +177,10 @@ def _line(figure: Figure, curve: Curve, label: str, style: int, run: int, two: b
         "text": [f"{_number(s.least)} to {_number(s.most)}, {len(s.samples)} samples" for s in stats],
         "hovertemplate": "%{x}: %{y:.4g} (%{text})",
     }
+    if figure.theory:  # points
+        most, least = [s.most - s.median for s in stats], [s.median - s.least for s in stats]
+        error = {"type": "data", "symmetric": False, "array": most, "arrayminus": least, "thickness": 1}
+        return [{**line, "mode": "markers", "error_y": error}]
     return [band, line]
 
 
@@ -190,11 +214,11 @@ def _bar(figure: Figure, curve: Curve, label: str, style: int, run: int, two: bo
 
 def _section(name: str, number: int, one: Shown) -> str:
     figure = one.figure
-    notes = [
-        "Lines are medians; bands go from the least sample to the most."
-        if not figure.bars
-        else "Bars are medians; lines go from the least sample to the most."
-    ]
+    spread = "go from the least sample to the most."
+    if figure.theory:
+        notes = [f"Points are medians; the lines through them {spread}"]
+    else:
+        notes = [f"Bars are medians; lines {spread}" if figure.bars else f"Lines are medians; bands {spread}"]
     if figure.oversubscribed:
         notes.append("Oversubscribed: more threads than cores, which take turns.")
     notes += [f"Left out: {side}: {why}." for side, why in figure.skipped.items()]

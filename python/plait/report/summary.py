@@ -7,7 +7,7 @@ from math import exp, log
 
 from plait import catalogue
 from plait.applications import HEAT, LBM
-from plait.report import preload
+from plait.report import overlap, preload
 from plait.report.curves import Data, Figure, Point, Shape, Stat, alone_on_plate, count, human, ratio, shapes, us
 
 PLAIN = ("masteronly", "funneled", "multiple")  # what any MPI has
@@ -27,6 +27,7 @@ def sentences(data: Data) -> list[str]:
         passive,
         orthogonal,
         saturation,
+        overlap.sentences,
         reorder,
         forkjoin,
         halo,
