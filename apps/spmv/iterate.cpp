@@ -11,8 +11,6 @@
 namespace plait::spmv {
 namespace {
 
-constexpr long kScaling = 10;  // iterations from one scaling of x to the next
-
 /// From 1/2 to 1.
 double first_value(long row) { return 0.5 + 0.5 * (static_cast<double>(deck::mix(static_cast<std::uint64_t>(row) + 1) >> 11) * 0x1p-53); }
 

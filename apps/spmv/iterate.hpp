@@ -10,6 +10,8 @@
 
 namespace plait::spmv {
 
+constexpr long kScaling = 10;  ///< iterations from one scaling of x to the next
+
 /// The sum of a product's numbers, and that of x's numbers times the sums of their columns, which is the same in exact arithmetic.
 struct Check {
   double product = 0, columns = 0;

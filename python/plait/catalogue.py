@@ -93,6 +93,7 @@ class Benchmark:
     quick_sizes: tuple[int, ...]
     shapes: Callable[[int, bool], list[Shape]]  # of so many cores; whether quickly
     size_means: str = "bytes"
+    size_option: str = "--sizes"
     multiple_of: int = 8
     seconds: float = 0.02  # of one measurement
     turns: int = 1  # launches of each job in turn with the others
@@ -155,7 +156,7 @@ class Benchmark:
         if self.is_heat:
             yield from (_of_plate(self, shape, size, turn, rounds) for size in sizes if shape.schedule == STATIC or size <= MOST_SCATTERED)
             return
-        sized = ["--sizes", ",".join(map(str, sizes))] if self.sizes else []
+        sized = [self.size_option, ",".join(map(str, sizes))] if self.sizes else []
         arguments = (*self.extra(shape), *sized, "--rounds", str(rounds), "--time", f"{seconds:g}")
         measurements = self.sides * max(1, len(sizes) if self.sizes else 1) * (rounds + 3)
         yield Job(self, shape, arguments, turn, 1.0 + shape.hosts + measurements * seconds)
@@ -244,6 +245,12 @@ def _one_process(cores: int, _: bool) -> list[Shape]:
 
 def _orthogonal(cores: int, _: bool) -> list[Shape]:
     return [Shape(2, max(2, cores // 2), 2)]
+
+
+def _overlap(cores: int, quick: bool) -> list[Shape]:
+    threads = max(2, cores // 2)
+    # Between the nodes goes delay=200 as well, once there is such: communication then waits, and needs no core for that.
+    return [Shape(2, threads, 2)] if quick else [Shape(2, threads, 2), Shape(2, threads)]
 
 
 def _as_processes(shape: Shape) -> list[Shape]:
@@ -525,6 +532,19 @@ ALL = (
         processes=(2, 2),
         multiple_of=1,
         sides=4,
+    ),
+    Benchmark(
+        "overlap",
+        "threads that multiply while others communicate, between nodes, by share of communication, beside theory",
+        "nodes",
+        (2, 4, 8, 16, 32),
+        (2, 8, 32),
+        _overlap,
+        size_means="planes of each process",
+        size_option="--nk",
+        multiple_of=1,
+        seconds=0.1,
+        sides=7,
     ),
     Benchmark(
         "reorder",

@@ -14,6 +14,7 @@ from plait import bench as module
 from plait import catalogue, launch, mpis, store
 from plait.catalogue import BenchError, Choice
 from plait.plan import shapes
+from plait.report import overlap
 from rich.console import Console
 
 MPI = mpis.find()
@@ -25,6 +26,7 @@ RATES = {"mpi-single", "mpi-per-thread", "mpi-hints", "plait-single", "plait-per
 LATENCIES = {"mpi", "plait-ordinary", "hand-over", "memcpy", "memcpy-shared"}
 PARTITIONED = {"masteronly", "multiple", "mpi-partitioned", "plait-partitioned", "fill"}
 ALONE_AND_CARRIED = {catalogue.ALONE, catalogue.CARRIED}
+OVERLAPPED = {"funneled-reserved", "multiple-reserved", "funneled-balanced", "multiple-balanced"}
 CLUSTER = {f"cluster, {schedule}" for schedule in (catalogue.STATIC, *catalogue.SCHEDULES)}
 SIDES = {
     **dict.fromkeys(("pingpong", "pingping", "multipingpong", "multipingping", "halo"), ALL_MODES),
@@ -43,6 +45,7 @@ SIDES = {
     "passive": {"alone", "progress-thread"},
     "orthogonal": {"masteronly", "pure-mpi"},
     "saturation": {"multiple", "streams"},
+    "overlap": {"masteronly", *OVERLAPPED, "all", "unreserved"},
     "reorder": {"as-dealt", "reordered"},
     "forkjoin": {"fork-join", "barrier", "reduction", "threadcomm"},
     "lbm-halo": {row.model for row in shapes(launch.usable_cores()[0])},
@@ -78,7 +81,7 @@ def test_measures_every_side_and_writes_it(measured, name):
     assert all(m["mpi"]["name"] == MPI.name and m["command"].startswith(f"./plait --mpi {MPI.name} run") for m in found)
     if reason := launch.why_no_nodes(MPI):
         assert all(m["skipped"] == {f"{m['settings']['nodes']} nodes": reason} for m in found if m["settings"]["nodes"] > 1)
-        if name in ("orthogonal", "saturation", "reorder", "heat-nodes"):
+        if name in ("orthogonal", "saturation", "overlap", "reorder", "heat-nodes"):
             return
     sides = {p["side"] for p in points}
     if name == "heat-nodes" and not (MPI.build / "bin" / catalogue.HEAT_CLUSTER).exists():
@@ -233,6 +236,8 @@ def test_nodes_that_are_not_allowed_are_skipped_with_a_reason(tmp_path, monkeypa
         (["pingpogn"], {}, "there is no benchmark 'pingpogn'; did you mean pingpong?"),
         (["halo"], {"sizes": (12,)}, "halo has no size 12: its sizes are multiples of 8 from 8 on (bytes)"),
         (["passive"], {"sizes": (0,)}, "passive has no size 0"),
+        (["overlap"], {"sizes": (0,)}, "overlap has no size 0: its sizes are numbers from 1 on (planes of each process)"),
+        (["overlap"], {"processes": (1,)}, "overlap takes 2 or more processes, not 1"),
         (["heat-nodes"], {"sizes": (10,)}, "heat-nodes has no size 10: its sizes are numbers from 20 on (points along a side)"),
         (["heat-threads"], {"processes": (2,)}, "heat-threads takes 1 process, not 2"),
         (["pingpong"], {"processes": (4,)}, "pingpong takes 2 processes, not 4"),
@@ -323,6 +328,23 @@ def test_latency_of_every_side_and_bandwidth(tmp_path, hosts):
     assert found["skipped"] == (dict.fromkeys(limits, APART) if hosts > 1 else {})
 
 
+def test_overlap_of_every_model_and_what_theory_expects(tmp_path):
+    """2 x 2: digests and sums are compared by the program itself"""
+    found = report(tmp_path / "overlap.json", "overlap", "-t", 2, "--grid", "8x8", "--nk", "1,3", threads=2)
+    at = {(p["at"]["planes"], p["quantity"], p["side"]): p["samples"] for p in found["points"]}
+    assert {p["at"]["reserved"] for p in found["points"]} == {1} and found["grid"] == "8x8"
+    for nk in (1, 3):
+        sides = {side for planes, quantity, side in at if (planes, quantity) == (nk, "iteration")}
+        assert sides == {"masteronly", *OVERLAPPED} - found["skipped"].keys()
+        # With one plane all rows need others'.
+        assert ((nk, "multiply", "unreserved") in at) == (nk > 1)
+        parts = zip(*(at[nk, quantity, "masteronly"] for quantity in ("iteration", "communication", "inner")), strict=True)
+        for sample, (total, communication, inner) in enumerate(parts):
+            for model in sides - {"masteronly"}:
+                theory = overlap.expected(model, 2, 1, communication, inner, max(0, total - communication - inner))
+                assert at[nk, "expected", model][sample] == pytest.approx(theory, rel=1e-3, abs=1e-8)
+
+
 @pytest.mark.once
 @pytest.mark.parametrize("threads", [1, 2])
 def test_partitioned_messages_of_every_side(tmp_path, threads, hosts):
@@ -398,6 +420,14 @@ def test_only_the_sides_asked_for(tmp_path):
         ("latency", ["--only", "nobody"], 2, "--only: no side has such a name"),
         ("barrier", ["--only", "nobody"], 2, "--only: no side has such a name"),
         ("orthogonal", ["--nodes", "3"], 2, "2 processes cannot be split evenly into 3 nodes"),
+        ("overlap", ["-t", "1"], 2, "needs at least 2 threads a process"),
+        ("overlap", ["--reserved", "2"], 2, "--reserved 2: must be below the threads of a process, which are 2"),
+        ("overlap", ["--nk", "0"], 2, "--nk 0: must be at least 1"),
+        ("overlap", ["--nk", "many"], 2, "--nk"),
+        ("overlap", ["--grid", "12"], 2, "--grid 12: must be two whole numbers"),
+        ("overlap", ["--nk", "10000000"], 2, "rows a process are too many"),
+        ("overlap", ["--only", "nobody"], 2, "--only: no side has such a name"),
+        ("overlap", [], 1, "needs 2 processes or more, has 1"),
         ("latency", ["-o", "/proc/none/x.json"], 2, "/proc/none/x.json cannot be written"),
         ("msgrate", ["superfluous"], 2, "superfluous"),
         ("collectives", [], 2, "run with PLAIT_COMMUNICATORS=all"),
