@@ -249,8 +249,9 @@ def _orthogonal(cores: int, _: bool) -> list[Shape]:
 
 def _overlap(cores: int, quick: bool) -> list[Shape]:
     threads = max(2, cores // 2)
-    # Between the nodes goes delay=200 as well, once there is such: communication then waits, and needs no core for that.
-    return [Shape(2, threads, 2)] if quick else [Shape(2, threads, 2), Shape(2, threads)]
+    # With a delay communication waits, and needs no core for that.
+    apart = Shape(2, threads, 2, delay=500)
+    return [apart] if quick else [apart, Shape(2, threads, 2), Shape(2, threads)]
 
 
 def _as_processes(shape: Shape) -> list[Shape]:
@@ -537,12 +538,13 @@ ALL = (
         "overlap",
         "threads that multiply while others communicate, between nodes, by share of communication, beside theory",
         "nodes",
-        (2, 4, 8, 16, 32),
-        (2, 8, 32),
+        (4, 8, 16, 32, 64),
+        (8, 32, 64),
         _overlap,
         size_means="planes of each process",
         size_option="--nk",
         multiple_of=1,
+        extra=lambda shape: ["-t", str(shape.threads), "--grid", "64x64"],
         seconds=0.1,
         sides=7,
     ),

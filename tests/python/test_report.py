@@ -306,7 +306,7 @@ def test_overlap_is_drawn_as_points_over_theory(tmp_path):
         ({"machine": lambda model, nk: 1.09 if nk > 2 else 0.92}, "lies within 10 % of the theory in all models."),
         (  # as fast as with all threads
             {"machine": lambda model, nk: 0.6 if nk > 2 and model.endswith("reserved") else 1.0, "fewer": 1.1, "processes": 1},
-            "in 8 of 12 points. Above it, by up to 67 %, are funneled-reserved, multiple-reserved at nk 8, 32: memory bandwidth is"
+            "in 8 of 12 points; of the theory with the speed that 1 thread has here, in 8 of 9. Above it, by up to 67 %, are funneled-reserved, multiple-reserved at nk 8, 32: memory bandwidth is"
             " saturated, so that 1 thread multiplies nearly as fast as 2.",
         ),
         (
@@ -332,6 +332,24 @@ def test_overlap_is_drawn_as_points_over_theory(tmp_path):
 def test_where_the_machine_leaves_theory_is_said_and_why(tmp_path, how, text):
     (said,) = summary.sentences(Data(tmp_path, [overlaps(**how)]))
     assert said.startswith("Where communication takes 9 to 60 % of masteronly's time (") and text in said, said
+
+
+def test_theory_with_the_speed_of_fewer_threads_is_told_beside(tmp_path):
+    """2 x 2 on 2 cores: one thread multiplies as fast as two. Only of models in which all communicate nothing is known then."""
+    parts = {nk: (3e-4, 1e-4 * (nk - 1), 1e-4) for nk in (2, 8, 32)}
+
+    def machine(model, nk):
+        here = overlap.expected_here(model, 2, 1, *parts[nk], fewer=1.0)
+        return (here or 1.0) / (overlap.expected(model, 2, 1, *parts[nk]) if here else 1.0)
+
+    found = overlaps(machine, fewer=1.0)
+    (said,) = summary.sentences(Data(tmp_path, [found]))
+    assert "; of the theory with the speed that 1 thread has here, in 9 of 9. Above it," in said, said
+    (figure,) = figures.figures(Data(tmp_path, [found]))
+    lines = {line.name: line for line in figure.theory if line.name.startswith("at this machine's speed: ")}
+    assert [line.of for line in lines.values()] == ["funneled-reserved", "multiple-reserved", "funneled-balanced"]
+    for line in lines.values():
+        assert [s.median for s in figure.curves[line.of].points.values()] == pytest.approx(list(line.points.values()))
 
 
 def test_what_is_apart_from_theory_by_noise_alone_is_no_deviation(tmp_path):

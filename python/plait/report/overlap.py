@@ -24,6 +24,17 @@ def expected(model: str, n: int, m: int, communication: float, inner: float, res
     return max(communication / threads_that_communicate(model, n, m), beside) + rest
 
 
+def expected_here(model: str, n: int, m: int, communication: float, inner: float, rest: float, fewer: float) -> float | None:
+    """The same where n - m threads multiply `fewer` times as long as n, not n / (n - m) times. None: it takes others' speed."""
+    if model.endswith("reserved"):
+        beside = inner * fewer
+    elif model == "funneled-balanced" and m == 1:
+        beside = inner + communication * (1 - 1 / max(fewer, 1))
+    else:
+        return None
+    return max(communication / threads_that_communicate(model, n, m), beside) + rest
+
+
 @dataclass(frozen=True)
 class Place:
     """One nk: what masteronly's share of communication is there, and what the other models bring."""
@@ -32,7 +43,8 @@ class Place:
     share: Stat
     epsilon: dict[str, Stat]  # by model
     theory: dict[str, Stat]
-    fewer: float | None  # how much longer the threads that are not reserved take to multiply alone than all do
+    here: dict[str, Stat]  # theory with the speed that the threads which are not reserved have on this machine
+    fewer: float | None  # how much longer these take to multiply alone than all do
     oversubscribed: bool
 
     def deviation(self, model: str) -> float:
@@ -40,6 +52,9 @@ class Place:
 
     def is_near(self, model: str) -> bool:
         return abs(self.deviation(model)) <= WITHIN
+
+    def is_near_here(self, model: str) -> bool:
+        return abs(self.epsilon[model].median / self.here[model].median - 1) <= WITHIN
 
     def is_apart(self, model: str) -> bool:
         """Beyond the noise as well."""
@@ -56,30 +71,44 @@ class Experiment:
     def models(self) -> list[str]:
         return list(dict.fromkeys(model for place in self.places for model in place.epsilon))
 
+    @property
+    def is_shared(self) -> bool:
+        """Fewer threads multiply faster than theory has it: they share cores, or memory's bandwidth, with the others."""
+        n, m = self.shape.threads, self.reserved
+        return any(place.fewer is not None and place.fewer < (1 - WITHIN) * n / (n - m) for place in self.places)
+
 
 def experiments(data: Data) -> Iterator[Experiment]:
     for shape in shapes(data.of(BENCHMARK)):
         points = [p for p in data.of(BENCHMARK) if p.shape == shape]
         for m in sorted({p.x("reserved") for p in points}):
             here = [p for p in points if p.x("reserved") == m]
-            found = [_place(nk, [p for p in here if p.x("planes") == nk]) for nk in sorted({p.x("planes") for p in here})]
+            found = [_place(nk, shape.threads, m, [p for p in here if p.x("planes") == nk]) for nk in sorted({p.x("planes") for p in here})]
             if places := sorted((place for place in found if place), key=lambda place: place.share.median):
                 yield Experiment(shape, m, places)
 
 
-def _place(nk: int, points: list[Point]) -> Place | None:
+def _place(nk: int, n: int, m: int, points: list[Point]) -> Place | None:
     of = {(p.quantity, p.side): p.stat for p in points}
-    base, communication = of.get(("iteration", BASE)), of.get(("communication", BASE))
+    base, communication, inner = (of.get((quantity, BASE)) for quantity in ("iteration", "communication", "inner"))
     models = [side for quantity, side in of if quantity == "iteration" and side != BASE and ("expected", side) in of]
-    if not (base and communication and models):
+    if not (base and communication and inner and models):
         return None
-    every, fewer = of.get(("multiply", "all")), of.get(("multiply", "unreserved"))
+    every, unreserved = of.get(("multiply", "all")), of.get(("multiply", "unreserved"))
+    fewer = _quotient(unreserved, every).median if every and unreserved else None
+    parts = [(c, i, max(0.0, t - c - i)) for t, c, i in zip(base.samples, communication.samples, inner.samples, strict=True)]
+    here = {}
+    for model in models if fewer else ():
+        times = [expected_here(model, n, m, *part, fewer) for part in parts]
+        if None not in times:
+            here[model] = _quotient(base, Stat(tuple(times)))
     return Place(
         nk,
         _quotient(communication, base),
         {model: _quotient(base, of["iteration", model]) for model in models},
         {model: _quotient(base, of["expected", model]) for model in models},
-        _quotient(fewer, every).median if every and fewer else None,
+        here,
+        fewer,
         any(p.oversubscribed for p in points),
     )
 
@@ -124,6 +153,9 @@ def _theory(one: Experiment) -> list[Line]:
         line = tuple((_percent(p.share.median), p.theory[model].median) for p in one.places if model in p.theory)
         alike.setdefault(line, []).append(model)
     lines = [Line(f"theory: {', '.join(models)}", dict(line), models[0]) for line, models in alike.items()]
+    for model in one.models if one.is_shared else ():
+        if line := {_percent(p.share.median): p.here[model].median for p in one.places if model in p.here}:
+            lines.append(Line(f"at this machine's speed: {model}", line, model))
     bound = {float(c): 1 / expected("multiple-reserved", n, m, c / 100, 1 - c / 100, 0) for c in range(101)}
     return [*lines, Line("theory: reserved, no halo", bound)]
 
@@ -148,6 +180,11 @@ def sentences(data: Data) -> Iterator[str]:
         what += f" within {100 * WITHIN:.0f} % of the theory"
         what += f" in {near} of {len(points)} points" if near < len(points) else " in all models"
         what += f", and in {noisy} no farther from it than the noise" if noisy else ""
+        if one.is_shared:
+            known = [(place, model) for place, model in points if model in place.here]
+            near = sum(place.is_near_here(model) for place, model in known)
+            who = f"{count(n - m, 'thread')} {'has' if n - m == 1 else 'have'}"
+            what += f"; of the theory with the speed that {who} here, in {near} of {len(known)}"
         if not apart:
             yield f"{what}."
             continue
