@@ -6,8 +6,6 @@
 #include <memory>
 #include <string>
 
-#include "mixed.hpp"
-
 namespace plait::bench {
 namespace {
 
@@ -20,7 +18,9 @@ class Exchange {
     for (std::size_t k = 0; k < most; ++k) {
       out_.push_back(std::make_unique<Numbers>(whole()));
       in_.push_back(std::make_unique<Numbers>(whole()));
-      read_.push_back(std::make_unique<Numbers>(whole()));
+    }
+    for (const Phase& p : plan) {
+      for (std::size_t k = 0; k < p.from.size(); ++k) read_.push_back(std::make_unique<Numbers>(whole()));
     }
     requests_.assign(static_cast<std::size_t>(team.threads), std::vector<MPI_Request>(2 * most, MPI_REQUEST_NULL));
   }
@@ -60,7 +60,9 @@ class Exchange {
     std::int64_t found = 0;
     for (const Phase& p : plan_) {
       for (std::size_t k = 0; k < p.from.size(); ++k) {
-        for (int t = 0; t < team_.threads; ++t) found += differs(read_[k]->at(part(t)), count_, seed(p.from[k], k, t, Team::last(repeats)));
+        for (int t = 0; t < team_.threads; ++t) {
+          found += differs(was_read(p, k).at(part(t)), count_, seed(p.from[k], k, t, Team::last(repeats)));
+        }
       }
     }
     return found;
@@ -73,11 +75,17 @@ class Exchange {
     return repeat * 1'000'003 + process * 10'007 + t * 101 + static_cast<Number>(k);
   }
 
+  /// What a phase of the plan reads of its message k: phases share the other buffers.
+  [[nodiscard]] const Numbers& was_read(const Phase& p, std::size_t k) const {
+    for (const Phase* before = plan_.data(); before != &p; ++before) k += before->from.size();
+    return *read_[k];
+  }
+
   void write(const Phase& p, int t, std::int64_t repeat) {
     for (std::size_t k = 0; k < p.to.size(); ++k) fill(out_[k]->at(part(t)), count_, seed(team_.rank, k, t, repeat));
   }
   void read(const Phase& p, int t) {
-    for (std::size_t k = 0; k < p.from.size(); ++k) std::memcpy(read_[k]->at(part(t)), in_[k]->at(part(t)), count_ * sizeof(Number));
+    for (std::size_t k = 0; k < p.from.size(); ++k) std::memcpy(was_read(p, k).at(part(t)), in_[k]->at(part(t)), count_ * sizeof(Number));
   }
 
   /// The phase's messages of `count` numbers from place `first` on; rank of process p on `comm`: p x scale + shift.
@@ -206,6 +214,15 @@ class Exchange {
 
 }  // namespace
 
+std::function<double(std::int64_t)> exchange(const Team& team, const Plan& plan, const NamedMode& mode, std::size_t bytes) {
+  return [&team, &plan, mode, bytes](std::int64_t repeats) {
+    Exchange one(team, plan, bytes);
+    const double took = one.run(mode.mode, repeats);
+    insist(one.wrong(repeats), mode.name);
+    return took;
+  };
+}
+
 int run_exchange(int argc, char** argv, const char* name, const char* what, Needs needs, Plan (*plan)(int rank, int processes)) {
   MixedOptions o;
   CommandLine line(what, std::string("bench-") + name);
@@ -217,14 +234,7 @@ int run_exchange(int argc, char** argv, const char* name, const char* what, Need
         Report report(name, job, o, o.threads);
         const Team team(job, o.threads);
         const Plan mine = plan(job.rank, job.processes);
-        const auto make = [&](const NamedMode& m, std::size_t bytes) {
-          return [&team, &mine, m, bytes](std::int64_t repeats) {
-            Exchange exchange(team, mine, bytes);
-            const double took = exchange.run(m.mode, repeats);
-            insist(exchange.wrong(repeats), m.name);
-            return took;
-          };
-        };
+        const auto make = [&](const NamedMode& m, std::size_t bytes) { return exchange(team, mine, m, bytes); };
         measure_modes(report, job, o, "time", make, [](Mode) { return std::string(); });
         report.write();
       },

@@ -512,7 +512,7 @@ ALL = (
     ),
     Benchmark(
         "orthogonal",
-        "masteronly against pure MPI between nodes, by message size",
+        "threads against pure MPI between nodes, by message size",
         "nodes",
         SIZES,
         QUICK_SIZES,

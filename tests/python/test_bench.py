@@ -43,7 +43,7 @@ SIDES = {
     "gaspi": {"gaspi", "mpi", "plait", "hand-over", "memcpy"},
     "queue": {"enqueued", "nonblocking", "each", "plait", "queue", "cpu", "time"},
     "passive": {"alone", "progress-thread"},
-    "orthogonal": {"masteronly", "pure-mpi"},
+    "orthogonal": {"masteronly", "multiple", "streams", "partitioned", "pure-mpi"},
     "saturation": {"multiple", "streams"},
     "overlap": {"masteronly", *OVERLAPPED, "all", "unreserved"},
     "reorder": {"as-dealt", "reordered"},

@@ -64,7 +64,11 @@ def everything():
         measurement("threadcomm", trips("half_round_trip", {"threads": 1e-7}, processes=1) + trips("ring", {"threads": 1e-7}, processes=1)),
         measurement("threadcomm", trips("half_round_trip", {"processes": 1e-6}, threads=1)),
         measurement("passive", [point("get", s, {"microseconds": 9000}, t) for s, t in (("alone", 9e-3), ("progress-thread", 1e-4))]),
-        measurement("orthogonal", trips("exchange", {"masteronly": 2e-6}, nodes=2) + trips("exchange", {"pure-mpi": 1e-6}, **pure)),
+        measurement(
+            "orthogonal",
+            trips("exchange", {"masteronly": 2e-6, "multiple": 9e-7, "partitioned": 8e-7}, nodes=2)
+            + trips("exchange", {"pure-mpi": 1e-6}, **pure),
+        ),
         measurement("saturation", [point("bandwidth", "streams", {"bytes": 4096, "threads": t}, 1e9 * t, "B/s", nodes=2) for t in (1, 2)]),
         overlaps(),
         measurement(

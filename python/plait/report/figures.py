@@ -340,10 +340,11 @@ def orthogonal(data: Data) -> Iterator[Figure]:
     for shape in hybrids:
         pure = shape.processes * shape.threads
         chosen = [p for p in points if p.shape == shape or (p.shape.processes, p.shape.nodes, p.shape.threads) == (pure, shape.nodes, 1)]
-        if len({p.side for p in chosen}) == 2:
+        sides = {p.side for p in chosen}
+        if "pure-mpi" in sides and len(sides) > 1:
             yield Figure(
                 f"orthogonal/{shape}",
-                f"Masteronly against pure MPI: {shape} against {pure} × 1",
+                f"Threads against pure MPI: {shape} against {pure} × 1",
                 "What a node sends to the next: by one process with threads, or by a process a core, with messages inside the node, too.",
                 "bytes of a message of pure MPI",
                 "time (µs)",
