@@ -10,10 +10,11 @@ pytestmark = pytest.mark.once  # the same whatever the MPI is
 SOURCES = ROOT / "src"
 
 # What each room may use beside itself. Features (grequest, stream, threadcomm, ordinary, partitioned, gaspi, shan) do not know each other.
-BELOW_FEATURES = {"base", "progress", "layout", "transport", "lane", "p2p"}
+BELOW_FEATURES = {"base", "lend", "progress", "layout", "transport", "lane", "p2p"}
 MAY_USE = {
     "base": set(),
-    "progress": {"base"},
+    "lend": {"base"},
+    "progress": {"base", "lend"},
     "layout": {"base"},
     "transport": {"base", "progress"},
     "lane": {"base", "progress", "layout", "transport"},
@@ -36,6 +37,7 @@ MAY_USE = {
 # Compiled and tested without any MPI: files of these rooms that may include mpi.h.
 WITHOUT_MPI = {
     "base": set(),
+    "lend": set(),
     "progress": set(),
     "lane": set(),
     "subteam": set(),
