@@ -1,0 +1,52 @@
+// Lending, as this process does it: waits lend its CPUs, regions take them back and borrow those of others. Any thread, but for start().
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "lend/board.hpp"
+
+namespace plait::lend {
+
+// relaxed, both: set by MPI_Init, or a hint.
+extern std::atomic<bool> polling;
+extern std::atomic<bool> lending;
+
+/// All processes of the job have PLAIT_LEND=1: their blocking calls of the MPI's are made of nonblocking ones and a wait.
+[[nodiscard]] inline bool polls() noexcept { return polling.load(std::memory_order_relaxed); }
+/// This process lends and borrows now.
+[[nodiscard]] inline bool is_on() noexcept { return lending.load(std::memory_order_relaxed); }
+
+/// PLAIT_LEND=1 in all processes.
+void poll() noexcept;
+/// The board is there, and stays: `process` is this one's number on the node. Once.
+void start(Words& words, int process, std::vector<int> own, std::vector<int> others);
+/// Takes all back for good.
+void stop() noexcept;
+/// For a while. Nothing happens before start() or after stop().
+void set_enabled(bool enabled) noexcept;
+
+/// This thread begins to wait for other processes: lends all CPUs of this process, unless it is in a region.
+void begin_wait() noexcept;
+void end_wait() noexcept;
+
+/// This process begins a region: takes its CPUs back, and borrows as many as there are and as `cpus` has room for; how many.
+[[nodiscard]] std::size_t begin_region(std::span<int> cpus) noexcept;
+void end_region(std::span<const int> borrowed) noexcept;
+
+/// Of this process; 0 before start().
+[[nodiscard]] std::size_t own_cpus() noexcept;
+/// Of others: that could be lent at all, and that are free to borrow now.
+[[nodiscard]] std::size_t most_borrowed() noexcept;
+[[nodiscard]] std::size_t free_to_borrow() noexcept;
+
+/// CPUs, counted once for each region that has borrowed one.
+struct Counts {
+  std::uint64_t borrowed, lent;
+};
+[[nodiscard]] Counts counts() noexcept;
+
+}  // namespace plait::lend
