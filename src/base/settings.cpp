@@ -43,14 +43,17 @@ constexpr std::array kTable{
          "all processes of a job"),
     word(Id::gpu_signals, Reader::library, "PLAIT_GPU_SIGNALS", "memory functions", "memory where the driver can, else functions",
          "how a GPU's stream and plait tell each other where they are: by words in memory, or by host functions"),
+    flag(Id::lend, Reader::library, "PLAIT_LEND",
+         "1: a process that waits in a call of the MPI's lends its cores to others of its node; the same for all processes of a job; "
+         "plait run --lend sets it"),
     word(Id::reorder, Reader::library, "PLAIT_REORDER", "yes no", "yes",
          "whether MPI_Cart_create and its like put ranks in another order where the program lets them; no in one process of a job holds "
          "for all"),
-    flag(
-        Id::report, Reader::library, "PLAIT_REPORT",
-        "at its end each process says on stderr how many lanes it made, what memory they took, whether threads outnumber cores, and "
-        "what was sent on each communicator, by its name; of what plait is to carry and cannot, that it goes to the MPI; of each Cartesian "
-        "or graph communicator, when it is made, what leaves nodes as ranks are and reordered, if one process of the job wants it"),
+    flag(Id::report, Reader::library, "PLAIT_REPORT",
+         "at its end each process says on stderr how many lanes it made, what memory they took, whether threads outnumber cores, "
+         "what cores it lent and borrowed, and what was sent on each communicator, by its name; of what plait is to carry and cannot, that "
+         "it goes to the MPI; of each Cartesian "
+         "or graph communicator, when it is made, what leaves nodes as ranks are and reordered, if one process of the job wants it"),
     word(Id::thread_level, Reader::library, "PLAIT_THREAD_LEVEL", "serialized", "what the program asks for; multiple between nodes",
          "the thread level that libplait asks the MPI for; serialized is to try how plait runs on an MPI that grants no more"),
     duration(Id::watchdog, Reader::library, "PLAIT_WATCHDOG", "0",

@@ -17,6 +17,7 @@ enum class Id : unsigned char {
   cluster_memory,
   communicators,
   gpu_signals,
+  lend,
   reorder,
   report,
   thread_level,

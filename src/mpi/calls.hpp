@@ -14,6 +14,7 @@
 #include "mpi/communicator.hpp"
 #include "mpi/completion.hpp"
 #include "mpi/handle.hpp"
+#include "mpi/lend.hpp"
 #include "mpi/native.hpp"
 #include "mpi/threads.hpp"
 

@@ -183,7 +183,15 @@ def checks(p, decision, names):
         yield f"  if ({bits}::is_number({names[0]})) return {bits}::of_number({names[0]});"
 
 
-def function(p, decision):
+def polled(p, names, found):
+    """A collective call: its nonblocking form and a wait, where cores are lent meanwhile. Calls on other communicators than plait's come
+    here only if there are some of plait's, and lending pretends that."""
+    if (start := f"MPI_I{p.name[4].lower()}{p.name[5:]}") in found:
+        request = f"[&](MPI_Request* request) {{ return P{start}({', '.join([*names, 'request'])}); }}"
+        yield f"  if (plait::p2p::communicators_exist() && plait::lend::polls()) [[unlikely]] return poll_started({request});"
+
+
+def function(p, decision, found):
     names = [a.name for a in p.parameters]
     call = f"P{p.name}({', '.join(names)})"
     yield f'extern "C" {p.result} {p.name}({", ".join(a.text for a in p.parameters)}) {{'
@@ -191,6 +199,8 @@ def function(p, decision):
     if decision.kind == "asking":
         yield f"  return asking_polled([&] {{ return {call}; }});"
     else:
+        if decision.kind == "blocking":
+            yield from polled(p, names, found)
         yield f"  {GUARDS[decision.kind]}"
         yield f"  return counting_windows({decision.window}, {call});" if decision.window else f"  return {call};"
     yield "}"
@@ -218,7 +228,7 @@ def write(table, found):
             print(f"calls.txt does not say what plait does with {name}, which this MPI has: it is gated", file=sys.stderr)
             decision = unknown(p)
         if decision.kind in ("blocking", "asking", "gated"):
-            yield "\n" + "\n".join(function(p, decision))
+            yield "\n" + "\n".join(function(p, decision, found))
     yield "\n#pragma GCC visibility pop"
 
 

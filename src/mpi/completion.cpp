@@ -4,6 +4,7 @@
 
 #include "mpi/batch.hpp"
 #include "mpi/communicator.hpp"
+#include "mpi/lend.hpp"
 #include "mpi/native.hpp"
 #include "mpi/outcome.hpp"
 #include "mpi/waiting.hpp"
@@ -361,6 +362,9 @@ int test_some(int count, MPI_Request* requests, int* outcount, int* indices, MPI
   return outcome.end("MPI_Testsome");
 }
 
+/// Does a wait for the MPI's own requests poll, so that cores may be lent meanwhile?
+bool is_polled(const MPI_Request* request) noexcept { return any_requests() && request && lend::polls(); }
+
 int start_one(Request& r, const char* call) {
   require(r.kind && r.kind->start, MPI_ERR_REQUEST);
   const int error = r.kind->start(r);
@@ -378,7 +382,10 @@ int start(MPI_Request* request, const char* call) noexcept {
 }
 
 int wait(MPI_Request* request, MPI_Status* status, p2p::Call call) noexcept {
-  if (!is_ours(request)) return blocking([&] { return PMPI_Wait(request, status); });
+  if (!is_ours(request)) {
+    if (is_polled(request)) return poll([&](int* done) { return PMPI_Test(request, done, status); });
+    return blocking([&] { return PMPI_Wait(request, status); });
+  }
   return returning([&] { return wait_one(request, status, call); }, call.name);
 }
 
@@ -405,6 +412,7 @@ using plait::mpi::blocking;
 using plait::mpi::gated;
 using plait::mpi::has_ours;
 using plait::mpi::is_ours;
+using plait::mpi::is_waited_for;
 using plait::mpi::returning;
 
 extern "C" int MPI_Wait(MPI_Request* request, MPI_Status* status) {
@@ -422,7 +430,7 @@ extern "C" int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status
 }
 
 extern "C" int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
-  if (!has_ours(count, requests)) return blocking([&] { return PMPI_Waitall(count, requests, statuses); });
+  if (!is_waited_for(count, requests)) return blocking([&] { return PMPI_Waitall(count, requests, statuses); });
   const void* const caller = __builtin_return_address(0);
   return returning([&] { return plait::mpi::wait_all(count, requests, statuses, caller); });
 }
@@ -433,7 +441,7 @@ extern "C" int MPI_Testall(int count, MPI_Request requests[], int* flag, MPI_Sta
 }
 
 extern "C" int MPI_Waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
-  if (!has_ours(count, requests)) return blocking([&] { return PMPI_Waitany(count, requests, index, status); });
+  if (!is_waited_for(count, requests)) return blocking([&] { return PMPI_Waitany(count, requests, index, status); });
   const void* const caller = __builtin_return_address(0);
   return returning([&] { return plait::mpi::wait_any(count, requests, index, status, caller); });
 }
@@ -444,7 +452,7 @@ extern "C" int MPI_Testany(int count, MPI_Request requests[], int* index, int* f
 }
 
 extern "C" int MPI_Waitsome(int count, MPI_Request requests[], int* outcount, int indices[], MPI_Status statuses[]) {
-  if (!has_ours(count, requests)) return blocking([&] { return PMPI_Waitsome(count, requests, outcount, indices, statuses); });
+  if (!is_waited_for(count, requests)) return blocking([&] { return PMPI_Waitsome(count, requests, outcount, indices, statuses); });
   const void* const caller = __builtin_return_address(0);
   return returning([&] { return plait::mpi::wait_some(count, requests, outcount, indices, statuses, caller); });
 }

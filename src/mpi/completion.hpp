@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "lend/lend.hpp"
 #include "mpi/error.hpp"
 #include "mpi/handle.hpp"
 #include "p2p/envelope.hpp"
@@ -15,6 +16,11 @@ inline bool is_ours(const MPI_Request* request) noexcept { return any_requests()
 
 inline bool has_ours(int count, const MPI_Request* requests) noexcept {
   return any_requests() && requests && count > 0 && std::any_of(requests, requests + count, RequestBits::ours);
+}
+
+/// The same; or cores are lent while one waits, so that plait waits for the MPI's own, too.
+inline bool is_waited_for(int count, const MPI_Request* requests) noexcept {
+  return any_requests() && requests && count > 0 && (lend::polls() || std::any_of(requests, requests + count, RequestBits::ours));
 }
 
 /// The round's work on one of plait's: is it done now?

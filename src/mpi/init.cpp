@@ -17,6 +17,7 @@
 #include "lane/endpoint.hpp"
 #include "layout/quiet.hpp"
 #include "mpi/from_group.hpp"
+#include "mpi/lend.hpp"
 #include "mpi/quirks.hpp"
 #include "mpi/spawn.hpp"
 #include "ordinary/carried.hpp"
@@ -58,18 +59,25 @@ void check_settings() noexcept {
   for (const std::string& line : settings::problems()) std::fprintf(stderr, "plait: %s\n", line.c_str());
 }
 
-/// Ends the job where processes differ in what plait carries: some would wait for the others in calls that these do not make. Of reordering
-/// they have one opinion from here on: what one forbids is forbidden, and what one wants told is told. Collective.
+/// Ends the job where processes differ in what plait carries, or in whether they lend: some would wait for the others in calls that these
+/// do not make. Of reordering they have one opinion from here on: what one forbids is forbidden, and what one wants told is told.
+/// Collective.
 void check_agreement(std::string_view carried) noexcept {
   constexpr std::array kWords{"none", "streams", "all"};
   const int mine = carried == kWords[0] ? 0 : carried == kWords[2] ? 2 : 1;
   const topology::Wishes wishes = topology::own_wishes();
-  std::array most{mine, -mine, wishes.stay ? 1 : 0, wishes.report ? 1 : 0};
+  const int lends = settings::flag(Id::lend) ? 1 : 0;
+  std::array most{mine, -mine, wishes.stay ? 1 : 0, wishes.report ? 1 : 0, lends, -lends};
   if (PMPI_Allreduce(MPI_IN_PLACE, most.data(), most.size(), MPI_INT, MPI_MAX, MPI_COMM_WORLD) != MPI_SUCCESS) return;
   topology::agree_on({most[2] > 0, most[3] > 0});
-  if (most[0] == -most[1]) return;
+  if (most[0] == -most[1] && most[4] == -most[5]) return;
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0 && most[4] != -most[5])
+    fatal(
+        "PLAIT_LEND is 1 in some processes and not in others; all processes of a job need the same value: give it to plait run by --lend, "
+        "or "
+        "to the launcher for all nodes");
   if (rank == 0)
     fatal(
         "PLAIT_COMMUNICATORS is %s in some processes and %s in others; all processes of a job need the same value: give it to plait run by "
@@ -146,6 +154,11 @@ void report_lanes() noexcept {
   std::fprintf(stderr, "plait: rank %d: %zu endpoints, %zu lanes, %zu bytes of shared memory%s\n", rank, lane::endpoints_made.load(),
                lane::lanes_made.load(), lane::endpoints_exist() ? lane::Node::get().region().taken() : 0,
                progress::oversubscribed() ? ", threads outnumber cores" : "");
+  if (lend::polls()) {
+    const lend::Counts cores = lend::counts();
+    std::fprintf(stderr, "plait: rank %d: cores lent to %llu regions of others, and borrowed for %llu of its own\n", rank,
+                 static_cast<unsigned long long>(cores.lent), static_cast<unsigned long long>(cores.borrowed));
+  }
   p2p::report_traffic(rank);
 }
 
@@ -160,6 +173,7 @@ int finish_last() noexcept {
     gaspi::stop();
     ordinary::end_world();
     finish();
+    lend::stop();
     close_groups();
     layout::free_quiet();
     report_lanes();
@@ -194,6 +208,7 @@ int initialize(int* argc, char*** argv, int required, int* provided) noexcept {
   partitioned::open(p2p::make_channel(), serialized);
   progress::set_processes_here(
       std::max(settings::number(Id::local_processes).value_or(0), settings::number(Id::openmpi_local_size).value_or(0)));
+  if (settings::flag(Id::lend)) start_lending();
   if (carried == "none") return MPI_SUCCESS;
   open_groups();
   const int wanted = serialized || one_node() ? 1 : channels();

@@ -2,6 +2,7 @@
 #include <string_view>
 
 #include "mpi/communicator.hpp"
+#include "mpi/lend.hpp"
 #include "mpi/native.hpp"
 #include "mpi/queue.hpp"
 #include "mpi/quirks.hpp"
@@ -61,12 +62,15 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
 #define PLAIT_CALLER __builtin_return_address(0)
 /// A blocking call of the MPI's own.
 #define PLAIT_NATIVE(CALL) plait::mpi::blocking([&] { return CALL; })
+/// The same, or its nonblocking form and a wait where cores are lent meanwhile.
+#define PLAIT_POLLED(CALL, ...) (plait::lend::polls() ? plait::mpi::poll_started(__VA_ARGS__) : PLAIT_NATIVE(CALL))
+#define PLAIT_ASKED(CALL, TEST) (plait::lend::polls() ? plait::mpi::poll([&](int* flag) { return TEST; }) : PLAIT_NATIVE(CALL))
 /// One that does not block.
 #define PLAIT_GATED(CALL) plait::mpi::gated([&] { return CALL; })
 
 // ---- blocking sends
 
-#define PLAIT_SEND(NAME, COUNT, MODE)                                                                                                    \
+#define PLAIT_SEND(NAME, COUNT, MODE, START)                                                                                             \
   [[gnu::noinline]] static int NAME##_any(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,          \
                                           const void* caller) {                                                                          \
     Communicator& c = *find_communicator(comm);                                                                                          \
@@ -80,7 +84,10 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
   [[gnu::noinline]] static int NAME##_stream(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,       \
                                              const void* caller) {                                                                       \
     Communicator* const c = find_communicator(comm);                                                                                     \
-    if (!c) return PLAIT_NATIVE(P##NAME(buffer, count, type, dest, tag, comm));                                                          \
+    if (!c) {                                                                                                                            \
+      return PLAIT_POLLED(P##NAME(buffer, count, type, dest, tag, comm),                                                                 \
+                          [&](MPI_Request* request) { return START(buffer, count, type, dest, tag, comm, request); });                   \
+    }                                                                                                                                    \
     if (Mode::MODE != Mode::synchronous && send_plain(*c, buffer, count, type, dest, tag)) return MPI_SUCCESS;                           \
     return NAME##_any(buffer, count, type, dest, tag, comm, caller);                                                                     \
   }                                                                                                                                      \
@@ -122,7 +129,7 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
 
 // ---- receives
 
-#define PLAIT_RECV(NAME, COUNT)                                                                                                           \
+#define PLAIT_RECV(NAME, COUNT, START)                                                                                                    \
   [[gnu::noinline]] static int NAME##_any(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,               \
                                           MPI_Status* status, const void* caller) {                                                       \
     Communicator& c = *find_communicator(comm);                                                                                           \
@@ -134,7 +141,11 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
   [[gnu::noinline]] static int NAME##_stream(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,            \
                                              MPI_Status* status, const void* caller) {                                                    \
     Communicator* const c = find_communicator(comm);                                                                                      \
-    if (!c) return PLAIT_NATIVE(P##NAME(buffer, count, type, source, tag, comm, status));                                                 \
+    if (!c) {                                                                                                                             \
+      return PLAIT_POLLED(                                                                                                                \
+          P##NAME(buffer, count, type, source, tag, comm, status),                                                                        \
+          [&](MPI_Request* request) { return START(buffer, count, type, source, tag, comm, request); }, status);                          \
+    }                                                                                                                                     \
     if (plait::lane::Operation* const o = receive_plain(*c, buffer, count, type, source, tag)) {                                          \
       return plait::mpi::report_on(comm, plait::p2p::wait(*o, status, {#NAME, caller}), #NAME);                                           \
     }                                                                                                                                     \
@@ -175,11 +186,16 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
 
 // ---- both ways
 
-#define PLAIT_SENDRECV(NAME, COUNT)                                                                                                       \
+#define PLAIT_SENDRECV(NAME, COUNT, RECEIVE, SEND)                                                                                        \
   extern "C" int NAME(const void* sendbuf, COUNT sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, COUNT recvcount, \
                       MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {                                \
     Communicator* const c = find_communicator(comm);                                                                                      \
     if (!c) {                                                                                                                             \
+      if (plait::lend::polls()) {                                                                                                         \
+        return plait::mpi::poll_both(                                                                                                     \
+            [&](MPI_Request* request) { return RECEIVE(recvbuf, recvcount, recvtype, source, recvtag, comm, request); },                  \
+            [&](MPI_Request* request) { return SEND(sendbuf, sendcount, sendtype, dest, sendtag, comm, request); }, status);              \
+      }                                                                                                                                   \
       return PLAIT_NATIVE(                                                                                                                \
           P##NAME(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status));             \
     }                                                                                                                                     \
@@ -223,10 +239,10 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
     return on(comm, [&] { *request = plait::mpi::handle_of(plait::p2p::isend_receive(*c, both)); });                                      \
   }
 
-PLAIT_SEND(MPI_Send, int, standard)
-PLAIT_SEND(MPI_Bsend, int, buffered)
-PLAIT_SEND(MPI_Ssend, int, synchronous)
-PLAIT_SEND(MPI_Rsend, int, ready)
+PLAIT_SEND(MPI_Send, int, standard, PMPI_Isend)
+PLAIT_SEND(MPI_Bsend, int, buffered, PMPI_Ibsend)
+PLAIT_SEND(MPI_Ssend, int, synchronous, PMPI_Issend)
+PLAIT_SEND(MPI_Rsend, int, ready, PMPI_Irsend)
 PLAIT_ISEND(MPI_Isend, int, isend, standard)
 PLAIT_ISEND(MPI_Ibsend, int, isend, buffered)
 PLAIT_ISEND(MPI_Issend, int, isend, synchronous)
@@ -235,16 +251,16 @@ PLAIT_ISEND(MPI_Send_init, int, send_init, standard)
 PLAIT_ISEND(MPI_Bsend_init, int, send_init, buffered)
 PLAIT_ISEND(MPI_Ssend_init, int, send_init, synchronous)
 PLAIT_ISEND(MPI_Rsend_init, int, send_init, ready)
-PLAIT_RECV(MPI_Recv, int)
+PLAIT_RECV(MPI_Recv, int, PMPI_Irecv)
 PLAIT_IRECV(MPI_Irecv, int, ireceive)
 PLAIT_IRECV(MPI_Recv_init, int, receive_init)
-PLAIT_SENDRECV(MPI_Sendrecv, int)
+PLAIT_SENDRECV(MPI_Sendrecv, int, PMPI_Irecv, PMPI_Isend)
 PLAIT_SENDRECV_REPLACE(MPI_Sendrecv_replace, int)
 #if MPI_VERSION >= 4
-PLAIT_SEND(MPI_Send_c, MPI_Count, standard)
-PLAIT_SEND(MPI_Bsend_c, MPI_Count, buffered)
-PLAIT_SEND(MPI_Ssend_c, MPI_Count, synchronous)
-PLAIT_SEND(MPI_Rsend_c, MPI_Count, ready)
+PLAIT_SEND(MPI_Send_c, MPI_Count, standard, PMPI_Isend_c)
+PLAIT_SEND(MPI_Bsend_c, MPI_Count, buffered, PMPI_Ibsend_c)
+PLAIT_SEND(MPI_Ssend_c, MPI_Count, synchronous, PMPI_Issend_c)
+PLAIT_SEND(MPI_Rsend_c, MPI_Count, ready, PMPI_Irsend_c)
 PLAIT_ISEND(MPI_Isend_c, MPI_Count, isend, standard)
 PLAIT_ISEND(MPI_Ibsend_c, MPI_Count, isend, buffered)
 PLAIT_ISEND(MPI_Issend_c, MPI_Count, isend, synchronous)
@@ -253,10 +269,10 @@ PLAIT_ISEND(MPI_Send_init_c, MPI_Count, send_init, standard)
 PLAIT_ISEND(MPI_Bsend_init_c, MPI_Count, send_init, buffered)
 PLAIT_ISEND(MPI_Ssend_init_c, MPI_Count, send_init, synchronous)
 PLAIT_ISEND(MPI_Rsend_init_c, MPI_Count, send_init, ready)
-PLAIT_RECV(MPI_Recv_c, MPI_Count)
+PLAIT_RECV(MPI_Recv_c, MPI_Count, PMPI_Irecv_c)
 PLAIT_IRECV(MPI_Irecv_c, MPI_Count, ireceive)
 PLAIT_IRECV(MPI_Recv_init_c, MPI_Count, receive_init)
-PLAIT_SENDRECV(MPI_Sendrecv_c, MPI_Count)
+PLAIT_SENDRECV(MPI_Sendrecv_c, MPI_Count, PMPI_Irecv_c, PMPI_Isend_c)
 PLAIT_SENDRECV_REPLACE(MPI_Sendrecv_replace_c, MPI_Count)
 PLAIT_ISENDRECV(MPI_Isendrecv_c, MPI_Count)
 PLAIT_ISENDRECV_REPLACE(MPI_Isendrecv_replace_c, MPI_Count)
@@ -270,7 +286,7 @@ PLAIT_ISENDRECV_REPLACE(MPI_Isendrecv_replace, int)
 
 extern "C" int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
   Communicator* const c = find_communicator(comm);
-  if (!c) return PLAIT_NATIVE(PMPI_Probe(source, tag, comm, status));
+  if (!c) return PLAIT_ASKED(PMPI_Probe(source, tag, comm, status), PMPI_Iprobe(source, tag, comm, flag, status));
   const plait::p2p::Call call{"MPI_Probe", PLAIT_CALLER};
   return on(comm, [&] { plait::p2p::wait_probe(*c, 0, {source, tag, kAnyStream}, status, call); });
 }
@@ -286,7 +302,7 @@ extern "C" int MPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Sta
 
 extern "C" int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
   Communicator* const c = find_communicator(comm);
-  if (!c) return PLAIT_NATIVE(PMPI_Mprobe(source, tag, comm, message, status));
+  if (!c) return PLAIT_ASKED(PMPI_Mprobe(source, tag, comm, message, status), PMPI_Improbe(source, tag, comm, flag, message, status));
   const plait::p2p::Call call{"MPI_Mprobe", PLAIT_CALLER};
   return on(comm, [&] { *message = plait::mpi::message_handle(plait::p2p::wait_match(*c, 0, {source, tag, kAnyStream}, status, call)); });
 }

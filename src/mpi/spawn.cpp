@@ -32,6 +32,8 @@ bool is_own(const std::string& entry) noexcept {
   Dl_info found{};
   if (!dladdr(&here, &found) || !found.dli_fname) return false;
   const std::string_view own = found.dli_fname;
+  constexpr std::string_view kLend = "libplait_lend.so";  // goes with libplait
+  if (entry.substr(entry.rfind('/') + 1) == kLend) return true;
   if (entry.find('/') == std::string::npos) return own.substr(own.rfind('/') + 1) == entry;
   struct stat one{};
   struct stat other{};

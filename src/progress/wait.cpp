@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/delay.hpp"
+#include "lend/lend.hpp"
 
 namespace plait::progress {
 namespace {
@@ -31,6 +32,10 @@ constexpr auto kWhilePending = 50us;
 constexpr auto kWhileOthersPoll = 1ms;
 /// Where nothing notifies.
 constexpr auto kUnnotified = 20us;
+
+/// A wait that has yielded so often lends its process's cores, and from then on leaves them alone but for a look now and then.
+constexpr int kYieldsToLend = 100;
+constexpr auto kWhileLent = 50us;
 
 /// Of those that wait for what has to be polled one does, and the others sleep until it has something for them.
 struct Driving {
@@ -66,16 +71,21 @@ bool Wait::give_way() noexcept {
   if (turn && drive()) return false;
   const int waited = rounds_ - spins_;
   if (waited % kRoundsToMpi == 0 || waited > kAlwaysToMpi) poll_mpi();
-  if (waited < patience_.yields) {
+  const bool may_lend = patience_.lends && lend::is_on();
+  if (waited < (may_lend ? std::min(patience_.yields, kYieldsToLend) : patience_.yields)) {
     sched_yield();
     return false;
   }
   delay();
+  if (may_lend && !lends_) {
+    lends_ = true;
+    lend::begin_wait();
+  }
   // Once there is time, others are looked at each time.
   if (!turn && drive()) return false;
   if (!is_driver()) return true;
   sched_yield();
-  if (waited > kPatientYields) std::this_thread::sleep_for(kNap);
+  if (lends_ || waited > kPatientYields) std::this_thread::sleep_for(lends_ ? kWhileLent : kNap);
   return false;
 }
 
@@ -89,7 +99,7 @@ bool Wait::is_driver() noexcept {
 }
 
 std::chrono::nanoseconds Wait::how_long() noexcept {
-  if (!waiter_.event()) return kUnnotified;
+  if (!waiter_.event()) return lends_ ? kWhileLent : kUnnotified;
   std::chrono::nanoseconds longest = std::min<std::chrono::nanoseconds>(waiter_.longest(), kFirstSleep * ++sleeps_);
   if (must_poll()) longest = std::min<std::chrono::nanoseconds>(longest, kWhileOthersPoll);
   return any_pending() ? std::min<std::chrono::nanoseconds>(longest, kWhilePending) : longest;
@@ -116,6 +126,7 @@ void Wait::end_sleep() noexcept {
 }
 
 void Wait::leave() noexcept {
+  if (lends_) lend::end_wait();
   waiter_.set_polled(false);
   if (!driver_) return;
   Driving& d = driving();

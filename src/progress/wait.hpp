@@ -22,6 +22,7 @@ struct Patience {
   int spins_oversubscribed;
   int yields;
   int rounds_to_others = 32;  ///< past the spinning, other sources are driven every so many rounds
+  bool lends = true;          ///< other processes are waited for, so that this one's cores may be lent meanwhile
 };
 /// A message: a round takes some 20 ns.
 inline constexpr Patience kForMessage{1000, 60, 100};
@@ -36,9 +37,9 @@ inline constexpr Patience kForLeader{0, 0, 200};
 /// Requests of several kinds, whose rounds are long.
 inline constexpr Patience kForRequests{64, 0, 2000, 8};
 /// Threads of this process that come to the same call.
-inline constexpr Patience kForThreads{0, 0, 200};
+inline constexpr Patience kForThreads{0, 0, 200, 32, false};
 /// Threads of this process that share work and end together, or nearly.
-inline constexpr Patience kForSubteam{2000, 0, 200};
+inline constexpr Patience kForSubteam{2000, 0, 200, 32, false};
 /// How long one side of a channel that is full or empty waits for the other, which is at work: some 10 us, or about as long as
 /// one piece takes.
 inline constexpr Patience kForRoom{500, 64, 0};
@@ -121,6 +122,7 @@ class Wait {
   bool polled_ = false;  ///< the waiter knows that we wait
   bool listed_ = false;  ///< among those that sleep while one polls
   bool driver_ = false;  ///< this wait is the one that polls what has to be polled
+  bool lends_ = false;   ///< this process's cores
 };
 
 /// Rounds until `done`, which is not asked again once it has said yes: that may have taken something. `round` is true if something

@@ -189,7 +189,7 @@ def test_libplait_exports_what_the_table_says():
     # Completion calls of Open MPI's Fortran: src/mpi/fortran.cpp.
     ends = [f"{verb}{what}" for verb in ("wait", "test") for what in ("", "all", "any", "some")]
     fortran = {name for end in ends for name in (f"mpi_{end}_", f"pmpi_{end}_", f"ompi_{end}_f")} if MPI.family == "openmpi" else set()
-    own = ("shan", "queue", "event", "cl", "team", "single", "loop", "balance")
+    own = ("shan", "queue", "event", "cl", "team", "single", "loop", "balance", "lend")
     starts = ("gaspi_", "pgaspi_", "shan_", *(f"plait_{name}_" for name in own), "plait_native_function")
     others = {name for name in exported() if name.startswith(starts)}
     assert exported() - calls - profiled - others == fortran

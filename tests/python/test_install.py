@@ -92,7 +92,7 @@ def test_install_heeds_destdir_and_puts_nothing_elsewhere(tmp_path):
     capitals = ("GASPI", "GASPI_Ext", "GASPI_Threads", "PGASPI", "SHAN_comm", "SHAN_segment", "SHAN_type")
     headers = [
         f"include/plait/{name}.h"
-        for name in (*capitals, "cluster/atomics", "finepoints", "mpix", "native", "opencl", "partitioned", "queue", "subteam")
+        for name in (*capitals, "cluster/atomics", "finepoints", "lend", "mpix", "native", "opencl", "partitioned", "queue", "subteam")
     ]
     names = [*headers, *(f"lib/cmake/plait/{name}" for name in cmake), "lib/libplait.so", "lib/pkgconfig/plait.pc"]
     assert files == [f"opt/plait/{name}" for name in names]
@@ -118,7 +118,9 @@ def test_only_what_the_headers_declare_is_exported():
     assert {"MPI_Waitall", "MPIX_Grequest_start"} <= set(names)
     # Open MPI's Fortran has its completion calls from libplait; test_calls.py has their list.
     fortran = r"|[op]?mpi_(wait|test)(all|any|some)?_f?$" if MPI.family == "openmpi" else ""
-    exported = r"P?MPIX?_[A-Z]|p?gaspi_|(plait_)?shan_|plait_(queue|event|cl|team|single|loop|balance)_|plait_native_function$" + fortran
+    exported = (
+        r"P?MPIX?_[A-Z]|p?gaspi_|(plait_)?shan_|plait_(queue|event|cl|team|single|loop|balance|lend)_|plait_native_function$" + fortran
+    )
     assert [name for name in names if not re.match(exported, name)] == []
 
 
