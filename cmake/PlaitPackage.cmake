@@ -6,6 +6,7 @@ include(CMakePackageConfigHelpers)
 configure_file(cmake/plaitConfig.cmake.in plaitConfig.cmake @ONLY)
 write_basic_package_version_file(plaitConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(TARGETS plait EXPORT plaitTargets LIBRARY DESTINATION lib)
+install(TARGETS plait_lend_omp LIBRARY DESTINATION lib)
 export(EXPORT plaitTargets NAMESPACE Plait:: FILE plaitTargets.cmake)
 install(EXPORT plaitTargets NAMESPACE Plait:: DESTINATION lib/cmake/plait)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/plaitConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/plaitConfigVersion.cmake

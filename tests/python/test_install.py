@@ -94,7 +94,7 @@ def test_install_heeds_destdir_and_puts_nothing_elsewhere(tmp_path):
         f"include/plait/{name}.h"
         for name in (*capitals, "cluster/atomics", "finepoints", "lend", "mpix", "native", "opencl", "partitioned", "queue", "subteam")
     ]
-    names = [*headers, *(f"lib/cmake/plait/{name}" for name in cmake), "lib/libplait.so", "lib/pkgconfig/plait.pc"]
+    names = [*headers, *(f"lib/cmake/plait/{name}" for name in cmake), "lib/libplait.so", "lib/libplait_lend.so", "lib/pkgconfig/plait.pc"]
     assert files == [f"opt/plait/{name}" for name in names]
     assert "prefix=/opt/plait\n" in (tmp_path / "opt/plait/lib/pkgconfig/plait.pc").read_text()
 
