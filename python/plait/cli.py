@@ -146,6 +146,9 @@ def run(
     env: Annotated[list[str] | None, typer.Option("--env", "-e", metavar="K=V", help="Set for every process; may be repeated.")] = None,
     stdin: Annotated[bool, typer.Option("--stdin", help="Hand our standard input to the first process.")] = False,
     preload: Annotated[bool, typer.Option("--preload", help="Put libplait in front of the MPI of a program not linked with it.")] = False,
+    lend: Annotated[
+        bool, typer.Option("--lend", help="Lend the cores of processes that wait to others of their node; preloads, too.")
+    ] = False,
     report: Annotated[bool, typer.Option("--report", help="Say what plait has done, as PLAIT_REPORT=1 does.")] = False,
     dry: Annotated[bool, typer.Option("--show", help="Print the launch line instead.")] = False,
 ) -> None:
@@ -165,13 +168,13 @@ def run(
         raise MpiError("--stacks tells of a job that takes longer than its --timeout; give one, like --timeout 60")
     mpi = mpis.find(ctx.obj)
     if dry:
-        line, environment = launch.command(mpi, program, processes, threads, hosts, settings, preload=preload, delay=delay)
+        line, environment = launch.command(mpi, program, processes, threads, hosts, settings, preload=preload, delay=delay, lend=lend)
         print(*(f"{k}={v}" for k, v in environment.items() if os.environ.get(k) != v), *line)
         return
     if sys.stderr.isatty():
         settings.setdefault("PLAIT_PROGRESS", "1")
     try:
-        options = {"stdin": stdin, "preload": preload, "show_stacks": show_stacks, "delay": delay}
+        options = {"stdin": stdin, "preload": preload, "show_stacks": show_stacks, "delay": delay, "lend": lend}
         done = launch.run(mpi, program, processes, threads, hosts, settings, timeout, **options)
         raise typer.Exit(done.returncode)
     except KeyboardInterrupt:

@@ -47,6 +47,7 @@ def run(
     capture: bool = False,
     stdin: bool = False,
     preload: bool = False,
+    lend: bool = False,
     show_stacks: bool = False,
     own_time: bool = False,
     delay: float = 0,
@@ -61,7 +62,7 @@ def run(
     """
     with contextlib.ExitStack() as stack:
         scratch = stack.enter_context(leftovers.scratch())
-        line, environment = command(mpi, program, processes, threads, hosts, env or {}, str(scratch), stdin, preload, delay)
+        line, environment = command(mpi, program, processes, threads, hosts, env or {}, str(scratch), stdin, preload, delay, lend)
         marker = f"PLAIT_JOB={uuid.uuid4().hex}"
         environment.update([marker.split("=")])
         (scratch / leftovers.MARKER).write_text(marker)
@@ -166,6 +167,7 @@ def command(
     stdin: bool = False,
     preload: bool = False,
     delay: float = 0,
+    lend: bool = False,
 ) -> tuple[list[str], dict[str, str]]:
     """The launch line and the whole environment for it."""
     require_shape(processes, threads, hosts)
@@ -185,10 +187,13 @@ def command(
         # It may look for the MPI's library when it runs, as mpi4py's wheels do.
         paths = [needed.get("LD_LIBRARY_PATH", os.environ.get("LD_LIBRARY_PATH")), str(mpi.folder / "lib")]
         needed["LD_LIBRARY_PATH"] = ":".join(dict.fromkeys(filter(None, paths)))
+    if lend:
+        needed["PLAIT_LEND"] = "1"
     forced = {"OMP_NUM_THREADS": str(threads), **needed, **env}
     settings = mpi.settings(job)
     environment = {**settings, **os.environ, **forced}
     exported = tuple({**settings, **forced, **{name: "" for name in os.environ if name.startswith("PLAIT_")}})
+    preload = preload or lend
     if preload:
         mpi.built(mpi.library)
     if reason := built.why_not(mpi, program[0], environment, mpi.library if preload else None):
@@ -199,6 +204,8 @@ def command(
     script = feed.take(Path(scratch) / STDIN) if stdin else "exec </dev/null; "
     if preload:
         script += _preloading(mpi.library, built.comes_first(program[0], environment))
+    if lend:
+        script += f'LD_PRELOAD="$LD_PRELOAD":{shlex.quote(str(mpi.built(mpi.library.parent / "libplait_lend.so")))}; '
     program = ["/bin/sh", "-c", script + 'exec "$0" "$@"', *program]
     line = mpi.launch(replace(job, exported=exported), program)
     return [*_sandbox(mpi, hosts, delay), *line] if hosts > 1 else line, environment
