@@ -1,5 +1,12 @@
 #include "lend/board.hpp"
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <climits>
+#include <ctime>
+
 namespace plait::lend {
 
 // acq_rel: who gets a CPU sees what was done before by those who had it, and lend.cpp relies on it that of two threads of the owner, one
@@ -7,6 +14,26 @@ namespace plait::lend {
 
 void Board::lend(std::span<const int> own) noexcept {
   for (const int cpu : own) at(cpu).fetch_or(kLent, std::memory_order_acq_rel);
+}
+
+void Board::ask(std::span<const int> cpus) noexcept {
+  bool any = false;
+  for (const int cpu : cpus) {
+    // relaxed: who begins to lend right now has looked right now.
+    if ((at(cpu).load(std::memory_order_relaxed) & kLent) == 0) continue;
+    at(cpu).fetch_and(~kLent, std::memory_order_acq_rel);
+    any = true;
+  }
+  if (!any) return;
+  words_.asked.fetch_add(1, std::memory_order_release);
+  syscall(SYS_futex, &words_.asked, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+std::uint32_t Board::times_asked() const noexcept { return words_.asked.load(std::memory_order_acquire); }
+
+void Board::sleep(std::uint32_t times_asked, std::chrono::nanoseconds longest) const noexcept {
+  const timespec limit{0, static_cast<long>(longest.count())};
+  syscall(SYS_futex, &words_.asked, FUTEX_WAIT, times_asked, &limit, nullptr, 0);
 }
 
 void Board::reclaim(std::span<const int> own) noexcept {

@@ -6,11 +6,15 @@
 // when they have done with it. An owner that wants its CPU back clears `lent` and goes on at once: a borrower that still has it keeps it to
 // the end of its region, and nobody else gets it. So a CPU has one borrower at most; and whatever becomes of a borrower, its owner has it.
 //
+// What has ended a wait is known to the one that has ended it before the one that waits has woken. So a process that calls the MPI asks
+// those that lend: it clears their `lent` for them, and wakes them. Who still waits after a look sets it again.
+//
 // Each process has a Board of its own on the words. Any thread.
 #pragma once
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -22,6 +26,7 @@ inline constexpr std::size_t kMostCpus = 1024;
 /// Zeroed memory is a board on which nothing is lent.
 struct Words {
   std::array<std::atomic<std::uint64_t>, kMostCpus> cpu;
+  std::atomic<std::uint32_t> asked;  ///< how often some were; on it those that lend sleep
 };
 
 class Board {
@@ -32,6 +37,13 @@ class Board {
   /// By the owner; each may be said again.
   void lend(std::span<const int> own) noexcept;
   void reclaim(std::span<const int> own) noexcept;
+
+  /// By any other: asks those that lend some of `cpus` whether they still wait.
+  void ask(std::span<const int> cpus) noexcept;
+  /// How often that was done. Before a look, whose answer is older than the next one.
+  [[nodiscard]] std::uint32_t times_asked() const noexcept;
+  /// By a thread that lends: sleeps until it is asked again, or for so long.
+  void sleep(std::uint32_t times_asked, std::chrono::nanoseconds longest) const noexcept;
 
   /// Takes as many of `cpus` as are lent and free, and as there is room for in `taken`; how many.
   [[nodiscard]] std::size_t borrow(std::span<const int> cpus, std::span<int> taken) noexcept;

@@ -53,6 +53,22 @@ void begin_wait() noexcept {
   if (p->regions.load(std::memory_order_relaxed) > 0) p->board.reclaim(p->own);
 }
 
+std::uint32_t times_asked() noexcept { return process() ? process()->board.times_asked() : 0; }
+
+void wait_again(std::uint32_t asked) noexcept {
+  // Asked again since the look: that is to be made anew.
+  if (process() && process()->board.times_asked() == asked) begin_wait();
+}
+
+void sleep(std::uint32_t asked, std::chrono::nanoseconds longest) noexcept {
+  if (process()) process()->board.sleep(asked, longest);
+}
+
+void ask_others() noexcept {
+  Process* const p = process();
+  if (p && is_on()) p->board.ask(p->others);
+}
+
 void end_wait() noexcept {
   if (Process* const p = process()) p->board.reclaim(p->own);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -29,9 +30,17 @@ void stop() noexcept;
 /// For a while. Nothing happens before start() or after stop().
 void set_enabled(bool enabled) noexcept;
 
-/// This thread begins to wait for other processes: lends all CPUs of this process, unless it is in a region.
+/// A thread that waits for other processes lends all CPUs of this process, unless it is in a region. Again after each look in vain: it
+/// may have been asked. Its look is not older than `times_asked`.
 void begin_wait() noexcept;
 void end_wait() noexcept;
+[[nodiscard]] std::uint32_t times_asked() noexcept;
+void wait_again(std::uint32_t times_asked) noexcept;
+/// Between two looks, for so long at most, which is less than a second.
+void sleep(std::uint32_t times_asked, std::chrono::nanoseconds longest) noexcept;
+
+/// This process does what others may wait for: they shall look before it borrows their CPUs.
+void ask_others() noexcept;
 
 /// This process begins a region: takes its CPUs back, and borrows as many as there are and as `cpus` has room for; how many.
 [[nodiscard]] std::size_t begin_region(std::span<int> cpus) noexcept;

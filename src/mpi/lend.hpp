@@ -17,6 +17,7 @@ template <class Test>
 int poll(Test test) noexcept {
   class Nowhere final : public progress::Waiter {
   } nowhere;
+  lend::ask_others();
   int error = MPI_SUCCESS;
   const auto round = [&] {
     int done = 0;

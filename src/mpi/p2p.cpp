@@ -118,7 +118,11 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
   [[gnu::noinline]] static int NAME##_stream(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,       \
                                              MPI_Request* request) {                                                                     \
     Communicator* const c = find_communicator(comm);                                                                                     \
-    if (!c) return NAME##_native(buffer, count, type, dest, tag, comm, request);                                                         \
+    if (!c) {                                                                                                                            \
+      const int error = NAME##_native(buffer, count, type, dest, tag, comm, request);                                                    \
+      plait::lend::ask_others();                                                                                                         \
+      return error;                                                                                                                      \
+    }                                                                                                                                    \
     if (plait::mpi::FUNCTION##_plain(*c, buffer, count, type, dest, tag, Mode::MODE, request)) return MPI_SUCCESS;                       \
     return NAME##_any(buffer, count, type, dest, tag, comm, request);                                                                    \
   }                                                                                                                                      \

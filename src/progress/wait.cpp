@@ -71,22 +71,42 @@ bool Wait::give_way() noexcept {
   if (turn && drive()) return false;
   const int waited = rounds_ - spins_;
   if (waited % kRoundsToMpi == 0 || waited > kAlwaysToMpi) poll_mpi();
-  const bool may_lend = patience_.lends && lend::is_on();
-  if (waited < (may_lend ? std::min(patience_.yields, kYieldsToLend) : patience_.yields)) {
+  const bool lends = patience_.lends && lend::is_on();
+  if (waited < (lends ? std::min(patience_.yields, kYieldsToLend) : patience_.yields)) {
     sched_yield();
     return false;
   }
   delay();
-  if (may_lend && !lends_) {
-    lends_ = true;
-    lend::begin_wait();
-  }
+  if ((lends || lends_) && lend()) return false;
   // Once there is time, others are looked at each time.
   if (!turn && drive()) return false;
   if (!is_driver()) return true;
   sched_yield();
-  if (lends_ || waited > kPatientYields) std::this_thread::sleep_for(lends_ ? kWhileLent : kNap);
+  if (lends_)
+    sleep_for(kWhileLent);
+  else if (waited > kPatientYields)
+    std::this_thread::sleep_for(kNap);
   return false;
+}
+
+/// True where that has just begun: then it is looked once more.
+bool Wait::lend() noexcept {
+  if (std::exchange(lends_, true)) {
+    lend::wait_again(asked_);
+    return false;
+  }
+  asked_ = lend::times_asked();
+  lend::begin_wait();
+  return true;
+}
+
+void Wait::sleep_for(std::chrono::nanoseconds time) noexcept {
+  if (!lends_) {
+    std::this_thread::sleep_for(time);
+    return;
+  }
+  lend::sleep(asked_, time);
+  asked_ = lend::times_asked();
 }
 
 /// Has this wait to poll for all?
@@ -101,7 +121,8 @@ bool Wait::is_driver() noexcept {
 std::chrono::nanoseconds Wait::how_long() noexcept {
   if (!waiter_.event()) return lends_ ? kWhileLent : kUnnotified;
   std::chrono::nanoseconds longest = std::min<std::chrono::nanoseconds>(waiter_.longest(), kFirstSleep * ++sleeps_);
-  if (must_poll()) longest = std::min<std::chrono::nanoseconds>(longest, kWhileOthersPoll);
+  // Asked whether it still lends, it sleeps on.
+  if (must_poll() || lends_) longest = std::min<std::chrono::nanoseconds>(longest, kWhileOthersPoll);
   return any_pending() ? std::min<std::chrono::nanoseconds>(longest, kWhilePending) : longest;
 }
 
@@ -117,6 +138,7 @@ void Wait::begin_sleep() noexcept {
 }
 
 void Wait::end_sleep() noexcept {
+  if (lends_) asked_ = lend::times_asked();
   if (!listed_) return;
   listed_ = false;
   Driving& d = driving();

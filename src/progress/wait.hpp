@@ -6,6 +6,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <thread>
 
 #include "base/event_count.hpp"
@@ -91,7 +92,9 @@ class Wait {
  private:
   [[nodiscard]] bool give_way() noexcept;
   [[nodiscard]] bool is_driver() noexcept;
+  [[nodiscard]] bool lend() noexcept;
   [[nodiscard]] std::chrono::nanoseconds how_long() noexcept;
+  void sleep_for(std::chrono::nanoseconds time) noexcept;
   void begin_sleep() noexcept;
   void end_sleep() noexcept;
   void leave() noexcept;
@@ -101,7 +104,7 @@ class Wait {
     const std::chrono::nanoseconds longest = how_long();
     EventCount* const event = waiter_.event();
     if (!event) {
-      std::this_thread::sleep_for(longest);
+      sleep_for(longest);
       return;
     }
     begin_sleep();
@@ -119,10 +122,11 @@ class Wait {
   int spins_;
   int rounds_ = 0;
   int sleeps_ = 0;
-  bool polled_ = false;  ///< the waiter knows that we wait
-  bool listed_ = false;  ///< among those that sleep while one polls
-  bool driver_ = false;  ///< this wait is the one that polls what has to be polled
-  bool lends_ = false;   ///< this process's cores
+  bool polled_ = false;      ///< the waiter knows that we wait
+  bool listed_ = false;      ///< among those that sleep while one polls
+  bool driver_ = false;      ///< this wait is the one that polls what has to be polled
+  bool lends_ = false;       ///< this process's cores
+  std::uint32_t asked_ = 0;  ///< by others, before the last look, whether this wait still lends
 };
 
 /// Rounds until `done`, which is not asked again once it has said yes: that may have taken something. `round` is true if something

@@ -87,6 +87,25 @@ TEST(Board, ABorrowerThatIsGoneTakesNothingFromTheOwner) {
   EXPECT_EQ(borrow(other, {1, 2}, 2), (std::vector{2}));
 }
 
+TEST(Board, WhoIsAskedLendsNothingUntilItSaysSoAgain) {
+  const auto words = none_lent();
+  Board owner(*words, 0);
+  Board one(*words, 1);
+  const std::uint32_t before = owner.times_asked();
+  one.ask(std::vector{3});  // nobody lends it
+  EXPECT_EQ(owner.times_asked(), before);
+  owner.lend(std::vector{3});
+  one.ask(std::vector{3});
+  EXPECT_NE(owner.times_asked(), before);
+  owner.sleep(before, std::chrono::milliseconds(999));  // does not
+  EXPECT_TRUE(borrow(one, {3}, 1).empty());
+  owner.lend(std::vector{3});
+  EXPECT_EQ(borrow(one, {3}, 1), (std::vector{3}));
+  one.ask(std::vector{3});  // its own, too
+  one.give_back(std::vector{3});
+  EXPECT_TRUE(borrow(one, {3}, 1).empty());
+}
+
 // ---- at random
 
 constexpr int kProcesses = 4;
@@ -125,13 +144,14 @@ class Player {
 
   void wait() {
     board_.lend(own_);
-    if (random_() % 4 == 0) std::this_thread::yield();
+    if (random_() % 4 == 0) board_.sleep(board_.times_asked(), std::chrono::microseconds(20));
     board_.reclaim(own_);
     // Nobody gets what is not lent: of those free now there are none.
     EXPECT_EQ(board_.count_free(own_), 0u);
   }
 
   void region() {
+    if (random_() % 4 == 0) board_.ask(others_);
     const std::vector<int> taken = borrow(board_, others_, random_() % (others_.size() + 1));
     for (const int cpu : taken) ++users_[static_cast<std::size_t>(cpu)];
     if (random_() % 4 == 0) std::this_thread::yield();
