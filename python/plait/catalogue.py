@@ -571,6 +571,18 @@ ALL = (
         sides=4,
     ),
     Benchmark(
+        "lending",
+        "an uneven decomposition on one node, and an even one, without and with the cores of processes that wait lent to the others",
+        "threads",
+        (),
+        (),
+        lambda cores, quick: [Shape(2, max(1, cores // 2))],
+        sides=4,
+        seconds=0.2,
+        extra=lambda shape: [],
+        environment={"PLAIT_LEND": "1"},
+    ),
+    Benchmark(
         "lbm-halo",
         "plait-lbm: time of the halo exchange by lattice size, models and processes × threads",
         "application",

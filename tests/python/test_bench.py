@@ -48,6 +48,7 @@ SIDES = {
     "overlap": {"masteronly", *OVERLAPPED, "all", "unreserved"},
     "reorder": {"as-dealt", "reordered"},
     "forkjoin": {"fork-join", "barrier", "reduction", "threadcomm"},
+    "lending": {"mpi", "lent"},
     "lbm-halo": {row.model for row in shapes(launch.usable_cores()[0])},
     "lbm-scaling": {"pure-mpi", "masteronly", "multiple"},
     "lbm-strong-halo": {"masteronly", "multiple", "partitioned", "gaspi", "gaspi-shared"},

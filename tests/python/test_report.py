@@ -77,6 +77,7 @@ def everything():
             + [point("between_nodes", s, {"bytes": 8}, 8 * n, "B", nodes=2) for s, n in (("as-dealt", 9), ("reordered", 3))],
         ),
         measurement("forkjoin", [point("overhead", s, {"threads": 2}, 1e-6, processes=1) for s in ("fork-join", "barrier", "threadcomm")]),
+        measurement("lending", [point("step", s, {"ratio": 3}, t, threads=1) for s, t in (("mpi", 0.06), ("lent", 0.04))]),
         measurement("lbm-halo", [point("halo", s, {"lattice": 48}, t, threads=1) for s, t in (("pure-mpi", 1e-3), ("multiple", 2e-3))]),
         measurement(
             "lbm-scaling", [point("step", "pure-mpi", {"lattice": 48}, 0.1 / n, processes=n, threads=1, nodes=n) for n in (1, 2, 4)]

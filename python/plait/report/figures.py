@@ -67,6 +67,7 @@ def figures(data: Data) -> list[Figure]:
         overlap.figures,
         reorder,
         forkjoin,
+        lending,
         halo,
         scaling,
         strong_halo,
@@ -403,6 +404,20 @@ def forkjoin(data: Data) -> Iterator[Figure]:
             "threads",
             "time (µs)",
             curves(points, "threads", US),
+            oversubscribed=any(p.oversubscribed for p in points),
+        )
+
+
+def lending(data: Data) -> Iterator[Figure]:
+    points = data.of("lending", "step")
+    if points:
+        yield Figure(
+            "lending/step",
+            "Uneven work, without and with cores lent",
+            "A step of processes on one node: parallel regions, then an allreduce. Process 0 has so many times the work of each other.",
+            "work of process 0 for 1 of the others",
+            "step (ms)",
+            curves(points, "ratio", 1e3),
             oversubscribed=any(p.oversubscribed for p in points),
         )
 

@@ -30,6 +30,7 @@ def sentences(data: Data) -> list[str]:
         overlap.sentences,
         reorder,
         forkjoin,
+        lending,
         halo,
         scaling,
     )
@@ -294,6 +295,15 @@ def forkjoin(data: Data) -> Iterator[str]:
         if {"fork-join", "barrier"} <= at.keys():
             sentence = f"To fork and join {threads} threads costs {us(at['fork-join'])}, a barrier of theirs {us(at['barrier'])}"
             yield sentence + (f", MPI_Barrier on a thread communicator {us(at['threadcomm'])}." if "threadcomm" in at else ".")
+
+
+def lending(data: Data) -> Iterator[str]:
+    points = data.of("lending", "step")
+    at = {(p.side, p.x("ratio")): p.stat for p in points}
+    ratios = sorted(n for side, n in at if side == "lent" and ("mpi", n) in at)
+    if ratios:
+        said = ", ".join(f"{ratio(at['mpi', n].median / at['lent', n].median)} as fast at {n} : 1" for n in ratios)
+        yield f"Where processes of a node have uneven work, lending the cores of those that wait is {said}."
 
 
 def halo(data: Data) -> Iterator[str]:
