@@ -1,9 +1,12 @@
 /* A process that waits lends its cores to the regions of the other. Two processes; the first has a region of more threads than it has of
  * its own while the second waits in each of the calls below, and of its own again when that has come back. With the word "nothing":
- * in none of them; with "begins" it only begins and ends. No timing: each waits until it sees what has to come. */
+ * in none of them, as nothing is lent; with "told" neither, as OpenMP has been told not to; with "begins" it only begins and ends.
+ * No timing: each waits until it sees what has to come. */
+#define _GNU_SOURCE
 #include <mpi.h>
 #include <omp.h>
 #include <plait/lend.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +17,22 @@ enum { GO = 1, BACK, SEEN };
 static int rank, own;
 static MPI_Comm comm = MPI_COMM_WORLD;
 
+/* A thread stays where it is, whatever regions it begins. */
+static void nest(void) {
+  cpu_set_t before, after;
+  int inner = 0;
+  CHECK(sched_getaffinity(0, sizeof before, &before) == 0);
+#pragma omp parallel reduction(+ : inner)
+  ++inner;
+  CHECK(inner == 1);
+  CHECK(sched_getaffinity(0, sizeof after, &after) == 0 && CPU_EQUAL(&before, &after));
+}
+
 /* How many threads a region has that says nothing. Each iteration is done once, each thread has its element. */
 static int threads_of_region(void) {
   const int most = omp_get_max_threads();
   long* const sums = calloc((size_t)most, sizeof *sums);
-  int threads = 0, i;
+  int threads = 0, members = 0, tasks = 0, i;
   long sum = 0;
 #pragma omp parallel for schedule(static)
   for (i = 0; i < 1000; ++i) sums[omp_get_thread_num()] += i;
@@ -26,9 +40,17 @@ static int threads_of_region(void) {
   for (i = 0; i < 1000; ++i) sum += i;
 #pragma omp parallel
   {
+    nest();
 #pragma omp single
     threads = omp_get_num_threads();
   }
+#pragma omp parallel reduction(+ : members) reduction(task, + : tasks)
+  {
+    ++members;
+#pragma omp task in_reduction(+ : tasks)
+    ++tasks;
+  }
+  CHECK(members >= own && tasks == members);
   for (i = 0; i < most; ++i) sum += sums[i];
   CHECK(sum == 2 * 499500);
   CHECK(threads >= own && threads <= most);
@@ -36,9 +58,9 @@ static int threads_of_region(void) {
   return threads;
 }
 
-static int threads_told(void) {
+static int threads_told(int wanted) {
   int threads = 0;
-#pragma omp parallel num_threads(own)
+#pragma omp parallel num_threads(wanted)
   {
 #pragma omp single
     threads = omp_get_num_threads();
@@ -102,6 +124,19 @@ static void call(int how) {
   }
 }
 
+/* The upper bound that OpenMP tells is no number that a program has chosen. */
+static void tell_what_was_told(void) {
+  const int most = omp_get_max_threads();
+  CHECK(most == own + plait_lend_most());
+  CHECK(threads_told(most) == own);
+  omp_set_num_threads(most);
+  CHECK(omp_get_max_threads() == most && threads_of_region() == own);
+  omp_set_num_threads(1);
+  CHECK(omp_get_max_threads() == 1);
+  omp_set_num_threads(most);
+  CHECK(omp_get_max_threads() == most && threads_of_region() == own);
+}
+
 /* Computes; a call that asks lends nothing. */
 static void compute_until(int tag) {
   int seen = 0;
@@ -121,18 +156,19 @@ int main(int argc, char** argv) {
   if (argc > 1 && strcmp(argv[1], "begins") == 0) return MPI_Finalize();
   MPI_Comm_rank(comm, &rank);
   own = atoi(getenv("OMP_NUM_THREADS"));
-  CHECK((plait_lend_most() > 0) == lends);
+  CHECK((plait_lend_most() > 0) == (lends || strcmp(argv[1], "told") == 0));
   for (how = 0; how < CALLS; ++how) {
     if (rank == 0) {
       if (lends) {
         wait_until(1);
-        CHECK(threads_told() == own);
+        CHECK(threads_told(own) == own);
         while (plait_lend_threads() < 2) continue; /* it may be between two waits of one call */
         plait_lend_disable();
         CHECK(threads_of_region() == own);
+        tell_what_was_told();
         plait_lend_enable();
       } else {
-        CHECK(threads_of_region() == own);
+        CHECK(omp_get_max_threads() == own && threads_of_region() == own);
       }
     }
     call(how);
@@ -146,6 +182,10 @@ int main(int argc, char** argv) {
   }
   omp_set_num_threads(own);
   CHECK(omp_get_max_threads() == own && threads_of_region() == own);
+  omp_set_dynamic(1);
+  CHECK(omp_get_max_threads() == own);
+  omp_set_num_threads(own + plait_lend_most());
+  CHECK(omp_get_max_threads() == own + plait_lend_most());
   MPI_Finalize();
   return 0;
 }

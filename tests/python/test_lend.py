@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 from plait import launch, mpis
@@ -61,6 +62,21 @@ def test_regions_of_clang(tmp_path):
 def test_nothing_is_lent_unless_asked_for():
     """2 x 1"""
     assert lending("lending", "nothing", lend=False) == ""
+
+
+@needs_cores(2)
+@pytest.mark.thorough_where(setting="OMP_DYNAMIC=true")
+@pytest.mark.parametrize("setting", ["OMP_DYNAMIC=false", "OMP_DYNAMIC=true", "OMP_PROC_BIND=true"])
+def test_regions_are_as_openmp_was_told(setting):
+    """2 x 1"""
+    assert lending("lending", "told", env=[setting]) == ""
+
+
+def test_a_program_without_openmp_may_ask_for_it():
+    """1 x 1; libraries look whether there is any"""
+    ask = "import ctypes; c = ctypes.CDLL(None); c.omp_set_num_threads(2); c.omp_set_dynamic(0); print(c.omp_get_max_threads())"
+    done = launch.run(MPI, [sys.executable, "-c", ask], 1, 1, timeout=60, capture=True, lend=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
 
 
 @pytest.mark.parametrize("processes", [1, 2 * CORES + 1])

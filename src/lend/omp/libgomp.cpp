@@ -1,5 +1,6 @@
-// The calls that gcc makes for parallel regions. clang's library has them, too. Not GOMP_parallel_reductions, which looks for the
-// reductions in the body's own data: regions with reductions of tasks have OpenMP's own threads.
+// The calls that gcc makes for parallel regions. clang's library has them, too.
+#include <optional>
+
 #include "lend/omp/region.hpp"
 
 namespace plait::lend::omp {
@@ -28,6 +29,8 @@ void run_task(void* task) {
 /// `real` begins the region, and takes the rest behind the number of threads.
 template <class... Rest, class... Given>
 void run(void (*real)(Body, void*, unsigned, Rest...), Body body, void* data, unsigned threads, Given... rest) {
+  if (is_bound(static_cast<int>(threads))) threads = 0;
+  if (is_nested()) return real(body, data, threads, rest...);
   const Region region(threads == 0);
   Task task{body, data, &region};
   real(run_task, &task, region.threads() > 0 ? region.threads() : threads, rest...);
@@ -36,8 +39,7 @@ void run(void (*real)(Body, void*, unsigned, Rest...), Body body, void* data, un
 }  // namespace
 }  // namespace plait::lend::omp
 
-using plait::lend::omp::next_of;
-using plait::lend::omp::run;
+using namespace plait::lend::omp;  // NOLINT(google-build-using-namespace)
 
 #pragma GCC visibility push(default)
 
@@ -49,6 +51,15 @@ extern "C" void GOMP_parallel(void (*body)(void*), void* data, unsigned threads,
 extern "C" void GOMP_parallel_sections(void (*body)(void*), void* data, unsigned threads, unsigned count, unsigned flags) {
   static const auto real = next_of(GOMP_parallel_sections, "GOMP_parallel_sections");
   run(real, body, data, threads, count, flags);
+}
+
+// It looks for the reductions of tasks in the body's own data: such a region has OpenMP's own threads.
+extern "C" unsigned GOMP_parallel_reductions(void (*body)(void*), void* data, unsigned threads, unsigned flags) {
+  static const auto real = next_of(GOMP_parallel_reductions, "GOMP_parallel_reductions");
+  if (is_bound(static_cast<int>(threads))) threads = 0;
+  std::optional<Region> region;
+  if (!is_nested()) region.emplace(false);
+  return real(body, data, threads, flags);
 }
 
 #define PLAIT_LOOP(NAME)                                                                                                                 \

@@ -26,34 +26,29 @@ void bind(int cpu) noexcept {
   if (sched_setaffinity(0, sizeof mask, cpu == kNowhere ? &before : &mask) == 0) bound = cpu;
 }
 
-int level() noexcept {
-  static const auto ask = reinterpret_cast<int (*)()>(next("omp_get_level"));
-  return ask();
-}
-
 }  // namespace
 
-void* next(const char* name) noexcept {
+void* find(const char* name) noexcept {
   if (void* const found = dlsym(RTLD_NEXT, name)) return found;
   // A library that was loaded late is behind nobody.
   for (const char* library : {"libgomp.so.1", "libomp.so.5", "libomp.so", "libiomp5.so"}) {
     void* const handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
     if (void* const found = handle ? dlsym(handle, name) : nullptr) return found;
   }
-  std::fprintf(stderr, "plait: %s is called, and there is no OpenMP library behind libplait_lend.so that has it\n", name);
+  return nullptr;
+}
+
+void* next(const char* name) noexcept {
+  if (void* const found = find(name)) return found;
+  std::fprintf(stderr, "plait: %s is called, and no OpenMP library that has it is loaded behind libplait_lend.so\n", name);
   std::abort();
 }
 
 // The array is large, and only what is borrowed is read.
-Region::Region(bool open) noexcept : counted_(level() == 0) {  // NOLINT(cppcoreguidelines-pro-type-member-init)
-  if (!counted_) return;
-  own_ = own_threads();
-  borrowed_ = plait_lend_begin(open && !is_fixed() ? kMost : 0, cpus_.data());
-}
+// NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init)
+Region::Region(bool open) noexcept : own_(own_threads()), borrowed_(plait_lend_begin(open && !is_fixed() ? kMost : 0, cpus_.data())) {}
 
-Region::~Region() {
-  if (counted_) plait_lend_end(borrowed_, cpus_.data());
-}
+Region::~Region() { plait_lend_end(borrowed_, cpus_.data()); }
 
 void Region::enter(int thread) const noexcept {
   const bool extra = borrowed_ > 0 && thread >= own_;

@@ -6,17 +6,23 @@
 
 namespace plait::lend::omp {
 
-/// OpenMP's function of that name, behind this library. Ends the program where there is none.
+/// OpenMP's function of that name, behind this library; null where there is none (yet).
+[[nodiscard]] void* find(const char* name) noexcept;
+/// Ends the program where there is none.
 [[nodiscard]] void* next(const char* name) noexcept;
 template <class Function>
 [[nodiscard]] Function* next_of(Function*, const char* name) noexcept {
   return reinterpret_cast<Function*>(next(name));
 }
 
-/// How many threads a region has that says nothing, as OpenMP has it.
+/// How many threads a region has that says nothing, as OpenMP has it; 1 where there is no OpenMP.
 [[nodiscard]] int own_threads() noexcept;
-/// The program has chosen that number itself, or wants it to be exact: nothing is borrowed.
+/// The program or its user has chosen that number, wants it to be exact, or binds threads to places: nothing is borrowed.
 [[nodiscard]] bool is_fixed() noexcept;
+/// A region that wants so many says nothing: omp_get_max_threads() has told that number of own threads and those on borrowed cores.
+[[nodiscard]] bool is_bound(int threads) noexcept;
+/// The caller is in a region: one that it begins is as OpenMP has it.
+[[nodiscard]] bool is_nested() noexcept;
 
 class Region {
  public:
@@ -34,9 +40,8 @@ class Region {
  private:
   static constexpr int kMost = 1024;
 
-  bool counted_;  ///< it is no nested one
-  int own_ = 0;
-  int borrowed_ = 0;
+  int own_;
+  int borrowed_;
   std::array<int, kMost> cpus_;
 };
 
