@@ -43,7 +43,7 @@ def _why_not_over_nodes(program: str, listed: str, preload: bool) -> str | None:
     if "libplait_cluster" in listed:
         if re.search(r"^\s*libplait_cluster\.so => not found$", listed, re.MULTILINE):
             return f"'{program}' wants libplait_cluster.so, which is not where it was when the program was linked: link it again"
-        return f"'{program}' was linked by --cluster: --preload would keep its MPI calls from memory that is shared" if preload else None
+        return f"'{program}' was linked by --cluster: --preload or --lend would keep its MPI calls from shared memory" if preload else None
     try:
         with Path(program).open("rb") as file:
             marked = listed and cluster.OWNER in file.read(1 << 16)

@@ -180,7 +180,7 @@ def command(
     # A share of the machine, not as many cores as threads are told: a program may start threads of its own.
     share = max(1, (physical if pin == "core" else logical) // here)
     nodes = tuple((f"n{i}", (processes + hosts - 1 - i) // hosts) for i in range(hosts)) if hosts > 1 else ()
-    job = Job(processes, threads, nodes, pin, share, busy > logical, str(NODES / "netns-rsh"), hosts == allocated == 1, scratch)
+    job = Job(processes, threads, nodes, pin, share, busy > logical, str(NODES / "netns-rsh"), hosts == allocated == 1, scratch, lends=lend)
     program = [_resolve(mpi, program[0]), *program[1:]]
     needed = mpi.needs()
     if mpi.folder and not built.loaded(program[0], {**os.environ, **needed}):

@@ -41,6 +41,7 @@ class Job:
     one_node: bool = True  # all processes on this machine
     scratch: str = ""  # a folder of the job's own, gone with it
     exported: tuple[str, ...] = ()  # environment variables that must reach every process
+    lends: bool = False  # its processes lend cores to each other
 
 
 @dataclass(frozen=True)
@@ -165,6 +166,10 @@ class Mpi:
             # libgomp 12: threads that wait by spinning hold the cores that MPI needs. 2 x 2 on two cores: a ping-pong
             # takes 50 ms instead of 30 us, on every MPI.
             return {"OMP_WAIT_POLICY": "passive"}
+        if job.lends:
+            # No places: OpenMP would put threads for the cores of others there, and more than one of its own to a place. libomp's
+            # threads that wait would hold the core that their process lends for 200 ms.
+            return {"KMP_BLOCKTIME": "0"}
         if job.pin and job.threads > 1:
             return {"OMP_PLACES": "cores" if job.pin == "core" else "threads", "OMP_PROC_BIND": "close"}
         return {}

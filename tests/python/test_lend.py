@@ -79,6 +79,19 @@ def test_a_program_without_openmp_may_ask_for_it():
     assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
 
 
+def test_own_threads_are_not_put_to_places(monkeypatch):
+    """More threads than OpenMP knows of places would share them. The user's own settings stay."""
+    monkeypatch.setattr(launch, "usable_cores", lambda: (8, 8))
+    for name in ("OMP_PLACES", "OMP_PROC_BIND", "KMP_BLOCKTIME"):
+        monkeypatch.delenv(name, raising=False)
+    for lend in (False, True):
+        environment = launch.command(MPI, ["true"], 2, 4, 1, {}, lend=lend)[1]
+        assert ("OMP_PLACES" in environment, "OMP_PROC_BIND" in environment) == (not lend, not lend)
+        assert environment.get("KMP_BLOCKTIME") == ("0" if lend else None)
+    monkeypatch.setenv("KMP_BLOCKTIME", "20")
+    assert launch.command(MPI, ["true"], 2, 4, 1, {}, lend=True)[1]["KMP_BLOCKTIME"] == "20"
+
+
 @pytest.mark.parametrize("processes", [1, 2 * CORES + 1])
 def test_where_nothing_can_be_lent_it_is_said_why(processes):
     """1 x 1, and more than cores"""
