@@ -152,6 +152,7 @@ int main(int argc, char** argv) {
   const int lends = argc < 2;
   int how;
   CHECK(plait_lend_threads() >= 1);
+  omp_set_num_threads(omp_get_max_threads()); /* says nothing, though more may be lent now than after MPI_Init */
   MPI_Init(&argc, &argv);
   if (argc > 1 && strcmp(argv[1], "begins") == 0) return MPI_Finalize();
   MPI_Comm_rank(comm, &rank);

@@ -82,6 +82,7 @@ def test_a_program_without_openmp_may_ask_for_it():
 def test_own_threads_are_not_put_to_places(monkeypatch):
     """More threads than OpenMP knows of places would share them. The user's own settings stay."""
     monkeypatch.setattr(launch, "usable_cores", lambda: (8, 8))
+    monkeypatch.setattr(launch, "allocated_nodes", lambda: 1)
     for name in ("OMP_PLACES", "OMP_PROC_BIND", "KMP_BLOCKTIME"):
         monkeypatch.delenv(name, raising=False)
     for lend in (False, True):
