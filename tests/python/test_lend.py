@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from plait import launch, mpis
+from plait import built, launch, mpis
 from plait.feed import RANK
 from programs import MPI, limits, run
 
@@ -91,6 +91,12 @@ def test_own_threads_are_not_put_to_places(monkeypatch):
         assert environment.get("KMP_BLOCKTIME") == ("0" if lend else None)
     monkeypatch.setenv("KMP_BLOCKTIME", "20")
     assert launch.command(MPI, ["true"], 2, 4, 1, {}, lend=True)[1]["KMP_BLOCKTIME"] == "20"
+
+
+def test_threads_over_nodes_are_refused(monkeypatch):
+    monkeypatch.setattr(built, "_listed", lambda *_: "\tlibplait_cluster.so => /lib/libplait_cluster.so (0x00007f0000000000)\n")
+    with pytest.raises(mpis.MpiError, match="was linked by --cluster: --preload or --lend would keep its MPI calls from shared memory"):
+        launch.command(MPI, ["true"], 2, 1, 1, {}, lend=True)
 
 
 @pytest.mark.parametrize("processes", [1, 2 * CORES + 1])
