@@ -65,7 +65,7 @@ def test_nothing_is_lent_unless_asked_for():
 
 
 @needs_cores(2)
-@pytest.mark.thorough_where(setting="OMP_DYNAMIC=true")
+@pytest.mark.thorough_where(setting=("OMP_DYNAMIC=true", "OMP_PROC_BIND=true"))
 @pytest.mark.parametrize("setting", ["OMP_DYNAMIC=false", "OMP_DYNAMIC=true", "OMP_PROC_BIND=true"])
 def test_regions_are_as_openmp_was_told(setting):
     """2 x 1"""
