@@ -128,7 +128,7 @@ static void call(int how) {
 static void tell_what_was_told(void) {
   const int most = omp_get_max_threads();
   CHECK(most == own + plait_lend_most());
-  CHECK(threads_told(most) == own);
+  CHECK(threads_told(most) == most);
   omp_set_num_threads(most);
   CHECK(omp_get_max_threads() == most && threads_of_region() == own);
   omp_set_num_threads(1);

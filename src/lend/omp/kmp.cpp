@@ -42,8 +42,8 @@ using namespace plait::lend::omp;  // NOLINT(google-build-using-namespace)
 
 extern "C" void __kmpc_push_num_threads(Location* location, int thread, int threads) {
   static const auto real = reinterpret_cast<Push>(next("__kmpc_push_num_threads"));
-  is_told = !is_bound(threads);
-  if (is_told) real(location, thread, threads);
+  is_told = true;
+  real(location, thread, threads);
 }
 
 // Of clang 20 and later.

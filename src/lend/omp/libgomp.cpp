@@ -29,7 +29,6 @@ void run_task(void* task) {
 /// `real` begins the region, and takes the rest behind the number of threads.
 template <class... Rest, class... Given>
 void run(void (*real)(Body, void*, unsigned, Rest...), Body body, void* data, unsigned threads, Given... rest) {
-  if (is_bound(static_cast<int>(threads))) threads = 0;
   if (is_nested()) return real(body, data, threads, rest...);
   const Region region(threads == 0);
   Task task{body, data, &region};
@@ -56,7 +55,6 @@ extern "C" void GOMP_parallel_sections(void (*body)(void*), void* data, unsigned
 // It looks for the reductions of tasks in the body's own data: such a region has OpenMP's own threads.
 extern "C" unsigned GOMP_parallel_reductions(void (*body)(void*), void* data, unsigned threads, unsigned flags) {
   static const auto real = next_of(GOMP_parallel_reductions, "GOMP_parallel_reductions");
-  if (is_bound(static_cast<int>(threads))) threads = 0;
   std::optional<Region> region;
   if (!is_nested()) region.emplace(false);
   return real(body, data, threads, flags);

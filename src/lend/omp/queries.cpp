@@ -64,8 +64,6 @@ bool is_closed() noexcept { return has_said_dynamic || environment_says_dynamic(
 
 bool is_fixed() noexcept { return has_number || is_closed(); }
 
-bool is_bound(int threads) noexcept { return was_told(threads) && !is_fixed(); }
-
 bool is_nested() noexcept {
   const auto ask = level.get();
   return ask && ask() > 0;

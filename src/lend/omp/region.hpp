@@ -19,8 +19,6 @@ template <class Function>
 [[nodiscard]] int own_threads() noexcept;
 /// The program or its user has chosen that number, wants it to be exact, or binds threads to places: nothing is borrowed.
 [[nodiscard]] bool is_fixed() noexcept;
-/// A region that wants so many says nothing: omp_get_max_threads() has told that number of own threads and those on borrowed cores.
-[[nodiscard]] bool is_bound(int threads) noexcept;
 /// The caller is in a region: one that it begins is as OpenMP has it.
 [[nodiscard]] bool is_nested() noexcept;
 
