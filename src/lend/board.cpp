@@ -12,14 +12,24 @@ namespace plait::lend {
 // acq_rel: who gets a CPU sees what was done before by those who had it, and lend.cpp relies on it that of two threads of the owner, one
 // that lends and one that takes back, the later sees what the other did before. The program's data needs none of it.
 
-void Board::lend(std::span<const int> own) noexcept {
-  for (const int cpu : own) at(cpu).fetch_or(kLent, std::memory_order_acq_rel);
+bool Board::lend(std::span<const int> own) noexcept {
+  bool any = false;
+  for (const int cpu : own) {
+    // relaxed: one that was taken back right now is lent at the next look.
+    if ((at(cpu).load(std::memory_order_relaxed) & kLent) != 0) continue;
+    at(cpu).fetch_or(kLent, std::memory_order_acq_rel);
+    any = true;
+  }
+  // release: who asks finds what is lent.
+  if (any) words_.some.store(1, std::memory_order_release);
+  return any;
 }
 
 void Board::ask(std::span<const int> cpus) noexcept {
+  if (words_.some.exchange(0, std::memory_order_acquire) == 0) return;
   bool any = false;
   for (const int cpu : cpus) {
-    // relaxed: who begins to lend right now has looked right now.
+    // relaxed: who begins to lend right now looks once more.
     if ((at(cpu).load(std::memory_order_relaxed) & kLent) == 0) continue;
     at(cpu).fetch_and(~kLent, std::memory_order_acq_rel);
     any = true;
@@ -56,7 +66,12 @@ std::size_t Board::borrow(std::span<const int> cpus, std::span<int> taken) noexc
 }
 
 void Board::give_back(std::span<const int> taken) noexcept {
-  for (const int cpu : taken) at(cpu).fetch_and(~kBorrower, std::memory_order_acq_rel);
+  for (const int cpu : taken) {
+    if (cpu < 0 || static_cast<std::size_t>(cpu) >= kMostCpus) continue;
+    // relaxed: while this process is the borrower nobody else writes that.
+    if ((at(cpu).load(std::memory_order_relaxed) & kBorrower) != borrower_) continue;
+    at(cpu).fetch_and(~kBorrower, std::memory_order_acq_rel);
+  }
 }
 
 std::size_t Board::count_free(std::span<const int> cpus) const noexcept {

@@ -26,6 +26,7 @@ inline constexpr std::size_t kMostCpus = 1024;
 /// Zeroed memory is a board on which nothing is lent.
 struct Words {
   std::array<std::atomic<std::uint64_t>, kMostCpus> cpu;
+  std::atomic<std::uint32_t> some;   ///< not 0: some may be lent, of whom nobody has asked since
   std::atomic<std::uint32_t> asked;  ///< how often some were; on it those that lend sleep
 };
 
@@ -34,12 +35,14 @@ class Board {
   /// `process`: this process's number on the node, below kMostCpus.
   Board(Words& words, int process) noexcept : words_(words), borrower_((static_cast<std::uint64_t>(process) + 1) << 1) {}
 
-  /// By the owner; each may be said again.
-  void lend(std::span<const int> own) noexcept;
+  /// By the owner; each may be said again. `lend`: whether some were not lent until now.
+  bool lend(std::span<const int> own) noexcept;
   void reclaim(std::span<const int> own) noexcept;
 
   /// By any other: asks those that lend some of `cpus` whether they still wait.
   void ask(std::span<const int> cpus) noexcept;
+  /// Whether there may be some to ask. The answer may be old.
+  [[nodiscard]] bool any_to_ask() const noexcept { return words_.some.load(std::memory_order_relaxed) != 0; }
   /// How often that was done. Before a look, whose answer is older than the next one.
   [[nodiscard]] std::uint32_t times_asked() const noexcept;
   /// By a thread that lends: sleeps until it is asked again, or for so long.
@@ -47,6 +50,7 @@ class Board {
 
   /// Takes as many of `cpus` as are lent and free, and as there is room for in `taken`; how many.
   [[nodiscard]] std::size_t borrow(std::span<const int> cpus, std::span<int> taken) noexcept;
+  /// Leaves alone what is no CPU, or is not borrowed by this process.
   void give_back(std::span<const int> taken) noexcept;
 
   /// How many of these are lent and free. The answer may be old.

@@ -47,6 +47,8 @@ const char* text_of(Reason reason) noexcept {
       return "processes share some of their CPUs: bind each to its own, or none of them";
     case Reason::no_memory:
       return "the system gives no memory that its processes can share";
+    case Reason::unknown:
+      return "the system has more than 1024 CPUs, which is all that lending knows";
   }
   return "";
 }
@@ -56,6 +58,7 @@ Shares share(std::span<const cpu_set_t> masks, std::size_t me) {
   for (const cpu_set_t& mask : masks) sets.push_back(set_of(mask));
   Shares found;
   if (sets.size() < 2) found.reason = Reason::alone;
+  if (std::ranges::any_of(sets, [](const Set& set) { return set.none(); })) found.reason = Reason::unknown;
   for (std::size_t i = 0; i < sets.size() && found.reason == Reason::none; ++i) {
     const auto alike = static_cast<std::size_t>(std::ranges::count(sets, sets[i]));
     const auto before = static_cast<std::size_t>(std::count(sets.begin(), sets.begin() + static_cast<std::ptrdiff_t>(i), sets[i]));
@@ -72,7 +75,7 @@ Shares share(std::span<const cpu_set_t> masks, std::size_t me) {
 
 cpu_set_t usable_cpus() {
   cpu_set_t mask{};
-  if (sched_getaffinity(0, sizeof mask, &mask) != 0) CPU_ZERO(&mask);
+  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return {};
   const auto places = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_num_places"));
   const auto count = reinterpret_cast<int (*)(int)>(dlsym(RTLD_DEFAULT, "omp_get_place_num_procs"));
   const auto ids = reinterpret_cast<void (*)(int, int*)>(dlsym(RTLD_DEFAULT, "omp_get_place_proc_ids"));

@@ -17,8 +17,9 @@ enum class Reason : std::uint8_t {
   too_few,    ///< more processes than CPUs
   overlap,    ///< some share CPUs that others of them have not
   no_memory,  ///< that all could share
+  unknown,    ///< the system does not say which CPUs some may use: it has too many
 };
-inline constexpr std::size_t kReasons = 5;
+inline constexpr std::size_t kReasons = 6;
 /// In words.
 [[nodiscard]] const char* text_of(Reason reason) noexcept;
 
@@ -31,7 +32,8 @@ struct Shares {
 /// them, in order. Throws std::bad_alloc.
 [[nodiscard]] Shares share(std::span<const cpu_set_t> masks, std::size_t me);
 
-/// What this process may use: the CPUs of the calling thread, and of OpenMP's places, to one of which it may have been bound.
+/// What this process may use, none where that cannot be found out: the CPUs of the calling thread, and of OpenMP's places, to one of which
+/// it may have been bound.
 [[nodiscard]] cpu_set_t usable_cpus();
 
 }  // namespace plait::lend

@@ -87,6 +87,35 @@ TEST(Board, ABorrowerThatIsGoneTakesNothingFromTheOwner) {
   EXPECT_EQ(borrow(other, {1, 2}, 2), (std::vector{2}));
 }
 
+TEST(Board, OnlyTheBorrowerGivesBack) {
+  const auto words = none_lent();
+  Board owner(*words, 0);
+  Board one(*words, 1);
+  Board other(*words, 2);
+  owner.lend(std::vector{0, 1023});
+  EXPECT_EQ(borrow(one, {0, 1023}, 2), (std::vector{0, 1023}));
+  other.give_back(std::vector{-1, 0, 1023, 1024, 1 << 30});
+  EXPECT_EQ(other.count_free(std::vector{0, 1023}), 0u);
+  one.give_back(std::vector{-1, 0, 0, 1023, 1024});
+  EXPECT_EQ(other.count_free(std::vector{0, 1023}), 2u);
+}
+
+TEST(Board, WhoLendsIsToldWhatIsNew) {
+  const auto words = none_lent();
+  Board owner(*words, 0);
+  EXPECT_FALSE(owner.any_to_ask());
+  EXPECT_TRUE(owner.lend(std::vector{1, 2}));
+  EXPECT_FALSE(owner.lend(std::vector{1, 2}));
+  EXPECT_TRUE(owner.any_to_ask());
+  owner.reclaim(std::vector{2});
+  EXPECT_TRUE(owner.lend(std::vector{1, 2}));
+  Board one(*words, 1);
+  one.ask(std::vector{1, 2});
+  EXPECT_FALSE(one.any_to_ask());
+  EXPECT_TRUE(owner.lend(std::vector{1, 2}));
+  EXPECT_TRUE(one.any_to_ask());
+}
+
 TEST(Board, WhoIsAskedLendsNothingUntilItSaysSoAgain) {
   const auto words = none_lent();
   Board owner(*words, 0);

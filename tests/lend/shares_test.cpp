@@ -53,7 +53,7 @@ TEST(Shares, ReasonsAreTheSameInAllProcesses) {
   };
   const std::vector<Case> cases = {{masks({{0, 1}}), Reason::alone},
                                    {masks({{0}, {1}, {0}}), Reason::too_few},
-                                   {masks({{0}, {}}), Reason::too_few},
+                                   {masks({{0}, {}}), Reason::unknown},
                                    {masks({{0, 1}, {1, 2}}), Reason::overlap},
                                    {masks({{5}, {0, 1, 2}, {0, 1}}), Reason::overlap}};
   for (const Case& c : cases) {
