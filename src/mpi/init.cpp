@@ -76,8 +76,7 @@ void check_agreement(std::string_view carried) noexcept {
   if (rank == 0 && most[4] != -most[5])
     fatal(
         "PLAIT_LEND is 1 in some processes and not in others; all processes of a job need the same value: give it to plait run by --lend, "
-        "or "
-        "to the launcher for all nodes");
+        "or to the launcher for all nodes");
   if (rank == 0)
     fatal(
         "PLAIT_COMMUNICATORS is %s in some processes and %s in others; all processes of a job need the same value: give it to plait run by "
@@ -94,9 +93,6 @@ int channels() noexcept {
               .value_or(std::clamp(settings::number(Id::mpich_vcis).value_or(1), 1, std::min(progress::cores(), kMost)));
   return PMPI_Allreduce(MPI_IN_PLACE, &n, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS ? n : 1;
 }
-
-/// Where MPI_Finalize waits: nothing notifies it.
-class Nowhere final : public progress::Waiter {};
 
 /// Plait's messages, over all processes: sent and received.
 using Sums = std::array<std::int64_t, 2>;
@@ -122,7 +118,7 @@ void finish() noexcept {
     return partitioned::move_all() || moved || driven;
   };
   const auto nothing = [] {};
-  Nowhere nowhere;
+  progress::Nowhere nowhere;
   const auto all_sent = [] { return transport::packets_in_line.load(std::memory_order_relaxed) == 0 && !partitioned::has_unsent(); };
   Sums before{-1, -1};
   for (bool over = false; !over;) {

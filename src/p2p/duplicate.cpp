@@ -284,9 +284,8 @@ Request& start_duplicate(const Communicator& original, const StartNative& start,
 
 void wait_until_made(MPI_Comm original) noexcept {
   if (!line.pending() || !line.has(original)) return;
-  struct Nobody : progress::Waiter {
-  } nobody;
-  for (progress::Wait wait(nobody, progress::kForRequests); line.has(original);) {
+  progress::Nowhere nowhere;
+  for (progress::Wait wait(nowhere, progress::kForRequests); line.has(original);) {
     if (!progress::drive()) wait.pause([] { return false; });
   }
 }

@@ -71,7 +71,7 @@ bool Wait::give_way() noexcept {
   if (turn && drive()) return false;
   const int waited = rounds_ - spins_;
   if (waited % kRoundsToMpi == 0 || waited > kAlwaysToMpi) poll_mpi();
-  const bool lends = patience_.lends && lend::is_on();
+  const bool lends = patience_.lends && lend::may_lend();
   if (waited < (lends ? std::min(patience_.yields, kYieldsToLend) : patience_.yields)) {
     sched_yield();
     return false;
@@ -89,15 +89,12 @@ bool Wait::give_way() noexcept {
   return false;
 }
 
-/// True where that has just begun: then it is looked once more.
+/// True where some have just been lent: then it is looked once more.
 bool Wait::lend() noexcept {
-  if (std::exchange(lends_, true)) {
-    lend::wait_again(asked_);
-    return false;
-  }
-  asked_ = lend::times_asked();
-  lend::begin_wait();
-  return true;
+  if (!lends_) asked_ = lend::times_asked();
+  const lend::Lent lent = lend::lend(asked_);
+  const bool first = !std::exchange(lends_, lent != lend::Lent::no);
+  return lends_ && (first || lent == lend::Lent::now);
 }
 
 void Wait::sleep_for(std::chrono::nanoseconds time) noexcept {

@@ -65,6 +65,9 @@ class Waiter {
   ~Waiter() = default;
 };
 
+/// Where nothing is notified.
+class Nowhere final : public Waiter {};
+
 class Wait {
  public:
   Wait(Waiter& waiter, const Patience& patience) noexcept;

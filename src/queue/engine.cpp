@@ -21,8 +21,9 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-/// The engine polls for steps that have begun as long as two processes take to answer each other. Then it sleeps.
-constexpr progress::Patience kForSteps{200, 0, 300, 8};
+/// The engine polls for steps that have begun as long as two processes take to answer each other. Then it sleeps. The program's own threads
+/// compute meanwhile.
+constexpr progress::Patience kForSteps{200, 0, 300, 8, false};
 /// Before a word is looked at again that a device writes: the core is offered, for as long as a short kernel and a message take, then it
 /// sleeps for a part of the time that it has waited already. So the engine is late by at most this part, and looks only some hundred
 /// times a second.
@@ -303,8 +304,7 @@ progress::Waiter& where_steps_end() noexcept {
 
 bool wait_here(Step& step) noexcept {
   if (step.advance()) return true;
-  class Nowhere final : public progress::Waiter {
-  } nowhere;
+  progress::Nowhere nowhere;
   progress::Waiter* const its = step.waiter();
   const std::function<std::string()> text = [&] { return step.waits_for(); };
   p2p::Hang hang(text);
