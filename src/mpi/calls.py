@@ -143,7 +143,12 @@ def reporter(p):
     return "report("
 
 
-def served(p, decision, names):
+def asked(where, known):
+    """The question whose communicator it is. `known`: there are some of plait's."""
+    return f"{where}_of" if known else where
+
+
+def served(p, decision, names, known):
     """A function of mpi/collective.hpp makes what the ranks do. Those between neighbours are plait's only where threads are ranks."""
     comm, *request = [a.name for a in p.parameters if a.type in ("MPI_Comm", "MPI_Request")]
     how = f"{request[0]}, " if request else f'{{"{p.name}", __builtin_return_address(0)}}, '
@@ -151,16 +156,16 @@ def served(p, decision, names):
     make = f"[=](Rank& rank) {{ return makers::{decision.handles['comm']}(rank{given}); }}"
     if decision.by_leaders:
         native = f"[=] {{ return P{p.name}({', '.join(names)}); }}"
-        return f"""  if (Communicator* const c = with_leaders({comm})) {{
+        return f"""  if (Communicator* const c = {asked("with_leaders", known)}({comm})) {{
     const auto make = {make};
     if (!c->by_leaders) return run_collective({comm}, *c, {how}make);
     return run_by_leaders({comm}, *c, {how}make, {native});
   }}"""
-    whose = "threads" if decision.handles["comm"].startswith("Neighbor") else "with_collectives"
+    whose = asked("threads" if decision.handles["comm"].startswith("Neighbor") else "with_collectives", known)
     return f"  if (Communicator* const c = {whose}({comm})) return {'start' if request else 'run'}_collective({comm}, *c, {how}{make});"
 
 
-def checks(p, decision, names):
+def checks(p, decision, names, known=False):
     """Lines that keep plait's handles from a call that does not know them."""
     for a in p.parameters:
         what = HANDLES.get(a.type)
@@ -168,10 +173,10 @@ def checks(p, decision, names):
         if what is None or how == "any" or (a.pointer and what != "request"):
             continue
         if what == "comm" and how in ("no-threads", "native"):
-            yield f"  if ({'threads' if how == 'no-threads' else 'find_communicator'}({a.name})) [[unlikely]]"
+            yield f"  if ({asked('threads', known) if how == 'no-threads' else 'find_communicator'}({a.name})) [[unlikely]]"
             yield f"    return report_on({a.name}, MPI_ERR_UNSUPPORTED_OPERATION);"
         elif what == "comm":
-            yield served(p, decision, names)
+            yield served(p, decision, names, known)
         elif how == "native":
             several = f"has_ours({p.parameters[0].name}, {a.name})" if "[" in a.text else f"is_ours({'' if a.pointer else '&'}{a.name})"
             yield f"  if ({several if what == 'request' else f'is_our_{what}({a.name})'}) [[unlikely]]"
@@ -183,24 +188,36 @@ def checks(p, decision, names):
         yield f"  if ({bits}::is_number({names[0]})) return {bits}::of_number({names[0]});"
 
 
-def polled(p, names, found):
-    """A collective call: its nonblocking form and a wait, where cores are lent meanwhile. Calls on other communicators than plait's come
-    here only if there are some of plait's, and lending pretends that."""
-    if (start := f"MPI_I{p.name[4].lower()}{p.name[5:]}") in found:
-        request = f"[&](MPI_Request* request) {{ return P{start}({', '.join([*names, 'request'])}); }}"
-        yield f"  if (plait::p2p::communicators_exist() && plait::lend::polls()) [[unlikely]] return poll_started({request});"
+def lent(p, decision, call, found):
+    """Where cores are lent: a collective call is its nonblocking form and a wait; after one that starts something others are asked. None
+    for other calls."""
+    names = [a.name for a in p.parameters]
+    comm = [a.name for a in p.parameters if a.type == "MPI_Comm" and not a.pointer]
+    start = f"MPI_I{p.name[4].lower()}{p.name[5:]}"
+    if decision.kind == "blocking" and start in found and comm:
+        request = f"[=](MPI_Request* request) {{ return P{start}({', '.join([*names, 'request'])}); }}"
+        return f"plait::lend::polls() && polls_on({comm[0]})", f"poll_started({request})"
+    if decision.kind == "gated" and p.name[:5] == "MPI_I" and f"MPI_{p.name[5].upper()}{p.name[6:]}" in found and comm:
+        return "plait::lend::polls()", f"after_start(gated([&] {{ return {call}; }}))"
+    return None
 
 
 def function(p, decision, found):
     names = [a.name for a in p.parameters]
     call = f"P{p.name}({', '.join(names)})"
     yield f'extern "C" {p.result} {p.name}({", ".join(a.text for a in p.parameters)}) {{'
-    yield from checks(p, decision, names)
+    if instead := lent(p, decision, call, found):
+        # One question for all: lending pretends that there are some.
+        yield "  if (plait::p2p::communicators_exist()) {"
+        yield from ("  " + line.replace("\n", "\n  ") for line in checks(p, decision, names, True))
+        yield f"    if ({instead[0]}) [[unlikely]]"
+        yield f"      return {instead[1]};"
+        yield "  }"
+    else:
+        yield from checks(p, decision, names)
     if decision.kind == "asking":
         yield f"  return asking_polled([&] {{ return {call}; }});"
     else:
-        if decision.kind == "blocking":
-            yield from polled(p, names, found)
         yield f"  {GUARDS[decision.kind]}"
         yield f"  return counting_windows({decision.window}, {call});" if decision.window else f"  return {call};"
     yield "}"

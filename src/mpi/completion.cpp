@@ -32,6 +32,13 @@ int retire_alone(Request& r, MPI_Request* handle, MPI_Status* status, const char
   return report_on(comm, error, call);
 }
 
+/// Before a call of the MPI's for its answer. MPICH 5.0 writes none where it has told an error handler of the program's, and returns
+/// success.
+constexpr int kUnwritten = -1;
+
+/// Of so many that have ended, by PMPI_Testsome.
+bool none_left(int ended) noexcept { return ended == MPI_UNDEFINED || ended == kUnwritten; }
+
 int class_of(int code) noexcept {
   int error_class = MPI_ERR_UNKNOWN;
   PMPI_Error_class(code, &error_class);
@@ -190,12 +197,12 @@ int wait_all(int count, MPI_Request* requests, MPI_Status* statuses, const void*
   // Not by PMPI_Testall: MPICH to 5.0.2 lets requests of files go in it while others are pending, and it and Intel MPI 2021
   // leave persistent requests active there, of more than 64 with MPI_STATUSES_IGNORE.
   const auto test_natives = [&] {
-    int n = 0;
+    int n = kUnwritten;
     const MpiLock lock;
     const int error = PMPI_Testsome(batch.native_count(), batch.their.data(), &n, batch.native_indices(), batch.native_statuses());
     batch.put_back(requests);
     if (error != MPI_SUCCESS) outcome.native = error;
-    natives_done = n == MPI_UNDEFINED || (error != MPI_SUCCESS && class_of(error) != MPI_ERR_IN_STATUS);
+    natives_done = none_left(n) || (error != MPI_SUCCESS && class_of(error) != MPI_ERR_IN_STATUS);
     for (int i = 0; i < n; ++i) {
       MPI_Status& status = batch.native_statuses()[i];
       if (statuses != MPI_STATUSES_IGNORE) statuses[batch.place(batch.native_indices()[i])] = status;
@@ -270,12 +277,17 @@ bool any_round(Batch& batch, MPI_Request* requests, int* index, MPI_Status* stat
   }
   if (batch.their.empty() && !batch.left.empty()) return false;
   const MpiLock lock;
-  int flag = 0;
+  int flag = kUnwritten;
   int which = MPI_UNDEFINED;
   // To a status of our own: with nothing active among its requests the MPI would write an empty one.
   MPI_Status found;
   error = PMPI_Testany(batch.native_count(), batch.their.data(), &which, &flag, &found);
   batch.put_back(requests);
+  if (flag == kUnwritten && error == MPI_SUCCESS) {
+    batch.their = {};
+    *index = MPI_UNDEFINED;
+    return batch.left.empty();
+  }
   const bool none_active = error == MPI_SUCCESS && flag && which == MPI_UNDEFINED;
   if (none_active) batch.their = {};
   if (error == MPI_SUCCESS && (!flag || which == MPI_UNDEFINED) && !(none_active && batch.left.empty())) return false;
@@ -325,11 +337,11 @@ void some_round(Batch& batch, MPI_Request* requests, int* outcount, int* indices
   }
   batch.left = batch.left.first(kept);
   if (batch.their.empty() && (!batch.left.empty() || *outcount != 0)) return;
-  int n = 0;
+  int n = kUnwritten;
   const MpiLock lock;
   outcome.native = PMPI_Testsome(batch.native_count(), batch.their.data(), &n, batch.native_indices(), batch.native_statuses());
   batch.put_back(requests);
-  if (n == MPI_UNDEFINED) {
+  if (none_left(n)) {
     if (batch.left.empty() && *outcount == 0) *outcount = MPI_UNDEFINED;  // nothing is active
     batch.their = {};                                                     // none is active
     return;
@@ -362,9 +374,6 @@ int test_some(int count, MPI_Request* requests, int* outcount, int* indices, MPI
   return outcome.end("MPI_Testsome");
 }
 
-/// Does a wait for the MPI's own requests poll, so that cores may be lent meanwhile?
-bool is_polled(const MPI_Request* request) noexcept { return any_requests() && request && lend::polls(); }
-
 int start_one(Request& r, const char* call) {
   require(r.kind && r.kind->start, MPI_ERR_REQUEST);
   const int error = r.kind->start(r);
@@ -377,16 +386,21 @@ int start_one(Request& r, const char* call) {
 // ---- by two names
 
 int start(MPI_Request* request, const char* call) noexcept {
-  if (!is_ours(request)) return gated([&] { return PMPI_Start(request); });
-  return returning([&] { return start_one(*ours(*request), call); }, call);
+  if (any_requests() && request) {
+    if (RequestBits::ours(*request)) return returning([&] { return start_one(*ours(*request), call); }, call);
+    if (lend::polls()) [[unlikely]]
+      return after_start(gated([&] { return PMPI_Start(request); }));
+  }
+  return gated([&] { return PMPI_Start(request); });
 }
 
 int wait(MPI_Request* request, MPI_Status* status, p2p::Call call) noexcept {
-  if (!is_ours(request)) {
-    if (is_polled(request)) return poll([&](int* done) { return PMPI_Test(request, done, status); });
-    return blocking([&] { return PMPI_Wait(request, status); });
+  if (any_requests() && request) {
+    if (RequestBits::ours(*request)) return returning([&] { return wait_one(request, status, call); }, call.name);
+    if (lend::polls()) [[unlikely]]
+      return poll_request(request, status);
   }
-  return returning([&] { return wait_one(request, status, call); }, call.name);
+  return blocking([&] { return PMPI_Wait(request, status); });
 }
 
 int free_request(MPI_Request* request, const char* call) noexcept {
@@ -477,13 +491,10 @@ extern "C" int MPI_Cancel(MPI_Request* request) {
 extern "C" int MPI_Start(MPI_Request* request) { return plait::mpi::start(request, "MPI_Start"); }
 
 extern "C" int MPI_Startall(int count, MPI_Request requests[]) {
-  if (!has_ours(count, requests)) return gated([&] { return PMPI_Startall(count, requests); });
+  if (!is_waited_for(count, requests)) return gated([&] { return PMPI_Startall(count, requests); });
   return returning([&] {
     int error = MPI_SUCCESS;
-    for (int i = 0; i < count && error == MPI_SUCCESS; ++i) {
-      plait::Request* const r = plait::mpi::ours(requests[i]);
-      error = r ? plait::mpi::start_one(*r, "MPI_Startall") : gated([&] { return PMPI_Start(&requests[i]); });
-    }
+    for (int i = 0; i < count && error == MPI_SUCCESS; ++i) error = plait::mpi::start(&requests[i], "MPI_Startall");
     return error;
   });
 }

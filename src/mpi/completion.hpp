@@ -21,9 +21,9 @@ inline bool has_ours(int count, const MPI_Request* requests) noexcept {
 /// The same; or cores are lent while one waits, so that plait waits for the MPI's own, too.
 inline bool is_waited_for(int count, const MPI_Request* requests) noexcept {
   if (!any_requests() || !requests || count <= 0) return false;
-  if (!lend::polls()) return std::any_of(requests, requests + count, RequestBits::ours);
-  lend::ask_others();
-  return true;
+  if (lend::polls()) [[unlikely]]
+    return true;
+  return std::any_of(requests, requests + count, RequestBits::ours);
 }
 
 /// The round's work on one of plait's: is it done now?

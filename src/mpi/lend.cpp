@@ -85,11 +85,33 @@ Reason start_on_node(const NodeComm& node) {
   return Reason::none;
 }
 
-/// Says once for the job on how many nodes nothing is lent, and why. Collective.
-void tell_reasons(const NodeComm& node, Reason mine) {
-  std::array<int, lend::kReasons> nodes{};
-  if (node.rank() == 0) nodes[static_cast<std::size_t>(mine)] = 1;
-  check(PMPI_Allreduce(MPI_IN_PLACE, nodes.data(), nodes.size(), MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+using Nodes = std::array<int, lend::kReasons>;
+
+/// Why nothing is lent here, and the same of all nodes: how many have that reason. Collective, and by all, whatever has failed before.
+Reason agree(Nodes& nodes) noexcept {
+  Reason mine = Reason::no_memory;
+  bool first = true;  // of its node
+  try {
+    const NodeComm node;
+    first = node.rank() == 0;
+    mine = start_on_node(node);
+  } catch (const MPIError&) {  // NOLINT(bugprone-empty-catch): the MPI has told its error handler
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "plait: PLAIT_LEND: no cores are lent by a process: it has no memory left\n");
+  }
+  if (first) nodes[static_cast<std::size_t>(mine)] = 1;
+  PMPI_Allreduce(MPI_IN_PLACE, nodes.data(), nodes.size(), MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  return mine;
+}
+
+/// Spawned processes do as those that have spawned them: the calls of all shall meet where their communicators are merged.
+bool is_child() noexcept {
+  MPI_Comm parent = MPI_COMM_NULL;
+  return PMPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL;
+}
+
+/// Says once for the job on how many nodes nothing is lent, and why.
+void tell_reasons(const Nodes& nodes) noexcept {
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   for (std::size_t i = 1; i < nodes.size() && rank == 0; ++i) {
@@ -107,17 +129,14 @@ void tell_reasons(const NodeComm& node, Reason mine) {
 }  // namespace
 
 void start_lending() noexcept {
-  try {
-    const NodeComm node;
-    lend::poll();
-    // Calls on ordinary communicators and requests find out that they are polled where they look for plait's.
-    p2p::communicators.fetch_add(1, std::memory_order_relaxed);
-    requests_used.store(true, std::memory_order_relaxed);
-    tell_reasons(node, start_on_node(node));
-  } catch (const MPIError&) {  // NOLINT(bugprone-empty-catch): the MPI has told its error handler
-  } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "plait: PLAIT_LEND: no cores are lent by a process: it has no memory left\n");
-  }
+  Nodes nodes{};
+  const Reason mine = agree(nodes);
+  tell_reasons(nodes);
+  if (mine != Reason::none && nodes[static_cast<std::size_t>(Reason::none)] == 0 && !is_child()) return;
+  lend::poll();
+  // Calls on ordinary communicators and requests find out that they are polled where they look for plait's.
+  p2p::communicators.fetch_add(1, std::memory_order_relaxed);
+  requests_used.store(true, std::memory_order_relaxed);
 }
 
 }  // namespace plait::mpi

@@ -57,20 +57,33 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
 
 // Each of the commonest calls is several functions, which pass their arguments on unchanged. The exported one, NAME, is no more than a
 // jump: to NAME_native where the program has no communicator of plait's, else to NAME_stream, which tries the inline path. NAME_any does
-// everything else.
+// everything else, and NAME_ordinary what blocks on the MPI's own communicators: the inline path wants no frame of theirs.
 
 #define PLAIT_CALLER __builtin_return_address(0)
 /// A blocking call of the MPI's own.
 #define PLAIT_NATIVE(CALL) plait::mpi::blocking([&] { return CALL; })
-/// The same, or its nonblocking form and a wait where cores are lent meanwhile.
-#define PLAIT_POLLED(CALL, ...) (plait::lend::polls() ? plait::mpi::poll_started(__VA_ARGS__) : PLAIT_NATIVE(CALL))
-#define PLAIT_ASKED(CALL, TEST) (plait::lend::polls() ? plait::mpi::poll([&](int* flag) { return TEST; }) : PLAIT_NATIVE(CALL))
 /// One that does not block.
 #define PLAIT_GATED(CALL) plait::mpi::gated([&] { return CALL; })
+/// Before a call of the MPI's own, where cores may be lent: makes it in another way, or asks afterwards.
+#define PLAIT_IF_LENT(HOW)                 \
+  if (plait::lend::polls()) [[unlikely]] { \
+    return plait::mpi::HOW;                \
+  }
+/// find_communicator(comm) as `c`; then the same.
+#define PLAIT_FIND(HOW)          \
+  Communicator* c = nullptr;     \
+  if (communicators_exist()) {   \
+    c = find_communicator(comm); \
+    if (!c) PLAIT_IF_LENT(HOW)   \
+  }
 
 // ---- blocking sends
 
 #define PLAIT_SEND(NAME, COUNT, MODE, START)                                                                                             \
+  [[gnu::noinline]] static int NAME##_ordinary(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {   \
+    PLAIT_IF_LENT(poll_started([=](MPI_Request* request) { return START(buffer, count, type, dest, tag, comm, request); }))              \
+    return PLAIT_NATIVE(P##NAME(buffer, count, type, dest, tag, comm));                                                                  \
+  }                                                                                                                                      \
   [[gnu::noinline]] static int NAME##_any(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,          \
                                           const void* caller) {                                                                          \
     Communicator& c = *find_communicator(comm);                                                                                          \
@@ -84,10 +97,7 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
   [[gnu::noinline]] static int NAME##_stream(const void* buffer, COUNT count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,       \
                                              const void* caller) {                                                                       \
     Communicator* const c = find_communicator(comm);                                                                                     \
-    if (!c) {                                                                                                                            \
-      return PLAIT_POLLED(P##NAME(buffer, count, type, dest, tag, comm),                                                                 \
-                          [&](MPI_Request* request) { return START(buffer, count, type, dest, tag, comm, request); });                   \
-    }                                                                                                                                    \
+    if (!c) return NAME##_ordinary(buffer, count, type, dest, tag, comm);                                                                \
     if (Mode::MODE != Mode::synchronous && send_plain(*c, buffer, count, type, dest, tag)) return MPI_SUCCESS;                           \
     return NAME##_any(buffer, count, type, dest, tag, comm, caller);                                                                     \
   }                                                                                                                                      \
@@ -119,9 +129,9 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
                                              MPI_Request* request) {                                                                     \
     Communicator* const c = find_communicator(comm);                                                                                     \
     if (!c) {                                                                                                                            \
-      const int error = NAME##_native(buffer, count, type, dest, tag, comm, request);                                                    \
-      plait::lend::ask_others();                                                                                                         \
-      return error;                                                                                                                      \
+      if constexpr (std::string_view(#FUNCTION) == "isend")                                                                              \
+        PLAIT_IF_LENT(after_start(NAME##_native(buffer, count, type, dest, tag, comm, request)))                                         \
+      return NAME##_native(buffer, count, type, dest, tag, comm, request);                                                               \
     }                                                                                                                                    \
     if (plait::mpi::FUNCTION##_plain(*c, buffer, count, type, dest, tag, Mode::MODE, request)) return MPI_SUCCESS;                       \
     return NAME##_any(buffer, count, type, dest, tag, comm, request);                                                                    \
@@ -134,6 +144,11 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
 // ---- receives
 
 #define PLAIT_RECV(NAME, COUNT, START)                                                                                                    \
+  [[gnu::noinline]] static int NAME##_ordinary(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,          \
+                                               MPI_Status* status) {                                                                      \
+    PLAIT_IF_LENT(poll_started([=](MPI_Request* request) { return START(buffer, count, type, source, tag, comm, request); }, status))     \
+    return PLAIT_NATIVE(P##NAME(buffer, count, type, source, tag, comm, status));                                                         \
+  }                                                                                                                                       \
   [[gnu::noinline]] static int NAME##_any(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,               \
                                           MPI_Status* status, const void* caller) {                                                       \
     Communicator& c = *find_communicator(comm);                                                                                           \
@@ -145,11 +160,7 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
   [[gnu::noinline]] static int NAME##_stream(void* buffer, COUNT count, MPI_Datatype type, int source, int tag, MPI_Comm comm,            \
                                              MPI_Status* status, const void* caller) {                                                    \
     Communicator* const c = find_communicator(comm);                                                                                      \
-    if (!c) {                                                                                                                             \
-      return PLAIT_POLLED(                                                                                                                \
-          P##NAME(buffer, count, type, source, tag, comm, status),                                                                        \
-          [&](MPI_Request* request) { return START(buffer, count, type, source, tag, comm, request); }, status);                          \
-    }                                                                                                                                     \
+    if (!c) return NAME##_ordinary(buffer, count, type, source, tag, comm, status);                                                       \
     if (plait::lane::Operation* const o = receive_plain(*c, buffer, count, type, source, tag)) {                                          \
       return plait::mpi::report_on(comm, plait::p2p::wait(*o, status, {#NAME, caller}), #NAME);                                           \
     }                                                                                                                                     \
@@ -193,13 +204,9 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
 #define PLAIT_SENDRECV(NAME, COUNT, RECEIVE, SEND)                                                                                        \
   extern "C" int NAME(const void* sendbuf, COUNT sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, COUNT recvcount, \
                       MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {                                \
-    Communicator* const c = find_communicator(comm);                                                                                      \
+    PLAIT_FIND(poll_both([=](MPI_Request* request) { return RECEIVE(recvbuf, recvcount, recvtype, source, recvtag, comm, request); },     \
+                         [=](MPI_Request* request) { return SEND(sendbuf, sendcount, sendtype, dest, sendtag, comm, request); }, status)) \
     if (!c) {                                                                                                                             \
-      if (plait::lend::polls()) {                                                                                                         \
-        return plait::mpi::poll_both(                                                                                                     \
-            [&](MPI_Request* request) { return RECEIVE(recvbuf, recvcount, recvtype, source, recvtag, comm, request); },                  \
-            [&](MPI_Request* request) { return SEND(sendbuf, sendcount, sendtype, dest, sendtag, comm, request); }, status);              \
-      }                                                                                                                                   \
       return PLAIT_NATIVE(                                                                                                                \
           P##NAME(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status));             \
     }                                                                                                                                     \
@@ -223,7 +230,8 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
 #define PLAIT_ISENDRECV(NAME, COUNT)                                                                                                      \
   extern "C" int NAME(const void* sendbuf, COUNT sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, COUNT recvcount, \
                       MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {                              \
-    Communicator* const c = find_communicator(comm);                                                                                      \
+    PLAIT_FIND(after_start(                                                                                                               \
+        PLAIT_GATED(P##NAME(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request)))) \
     if (!c) {                                                                                                                             \
       return PLAIT_GATED(                                                                                                                 \
           P##NAME(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request));            \
@@ -236,7 +244,7 @@ constexpr bool receive_init_plain(auto&&...) noexcept { return false; }
 #define PLAIT_ISENDRECV_REPLACE(NAME, COUNT)                                                                                              \
   extern "C" int NAME(void* buffer, COUNT count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,        \
                       MPI_Request* request) {                                                                                             \
-    Communicator* const c = find_communicator(comm);                                                                                      \
+    PLAIT_FIND(after_start(PLAIT_GATED(P##NAME(buffer, count, type, dest, sendtag, source, recvtag, comm, request))))                     \
     if (!c) return PLAIT_GATED(P##NAME(buffer, count, type, dest, sendtag, source, recvtag, comm, request));                              \
     const plait::p2p::Exchange both{buffer, count, type, {dest, sendtag, kAnyStream}, buffer, count, type, {source, recvtag, kAnyStream}, \
                                     true};                                                                                                \
@@ -289,8 +297,8 @@ PLAIT_ISENDRECV_REPLACE(MPI_Isendrecv_replace, int)
 // ---- probes and matched receives
 
 extern "C" int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
-  Communicator* const c = find_communicator(comm);
-  if (!c) return PLAIT_ASKED(PMPI_Probe(source, tag, comm, status), PMPI_Iprobe(source, tag, comm, flag, status));
+  PLAIT_FIND(poll([=](int* flag) { return PMPI_Iprobe(source, tag, comm, flag, status); }))
+  if (!c) return PLAIT_NATIVE(PMPI_Probe(source, tag, comm, status));
   const plait::p2p::Call call{"MPI_Probe", PLAIT_CALLER};
   return on(comm, [&] { plait::p2p::wait_probe(*c, 0, {source, tag, kAnyStream}, status, call); });
 }
@@ -305,8 +313,8 @@ extern "C" int MPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Sta
 }
 
 extern "C" int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
-  Communicator* const c = find_communicator(comm);
-  if (!c) return PLAIT_ASKED(PMPI_Mprobe(source, tag, comm, message, status), PMPI_Improbe(source, tag, comm, flag, message, status));
+  PLAIT_FIND(poll([=](int* flag) { return PMPI_Improbe(source, tag, comm, flag, message, status); }))
+  if (!c) return PLAIT_NATIVE(PMPI_Mprobe(source, tag, comm, message, status));
   const plait::p2p::Call call{"MPI_Mprobe", PLAIT_CALLER};
   return on(comm, [&] { *message = plait::mpi::message_handle(plait::p2p::wait_match(*c, 0, {source, tag, kAnyStream}, status, call)); });
 }

@@ -82,8 +82,12 @@ bool is_found(const std::string& command, MPI_Info info) {
 class Command {
  public:
   Command(char* command, char** arguments, MPI_Info info) : command_(command), arguments_(arguments) {
-    if (preloaded().empty() || !command || !is_found(command, info)) return;
-    script_ = "LD_PRELOAD=" + quoted(preloaded()) + "; export LD_PRELOAD; exec \"$0\" \"$@\"";
+    if (!command || !is_found(command, info)) return;
+    if (!preloaded().empty()) script_ = "LD_PRELOAD=" + quoted(preloaded()) + "; export LD_PRELOAD; ";
+    // The launcher may have given it to this job alone; and it may be that nothing can be lent.
+    if (settings::flag(settings::Id::lend)) script_ += lend::polls() ? "PLAIT_LEND=1; export PLAIT_LEND; " : "unset PLAIT_LEND; ";
+    if (script_.empty()) return;
+    script_ += R"(exec "$0" "$@")";
     all_ = {option_, script_.data(), command};
     if (arguments != MPI_ARGV_NULL) {
       for (; *arguments; ++arguments) all_.push_back(*arguments);
