@@ -24,7 +24,7 @@ void plait_lend_disable(void);
 /* Around work that other threads of this process share with the caller: takes this process's cores back, and borrows at most so many of
  * others'. Their numbers, as sched_setaffinity() takes them, are put into `cpus`; returns how many. */
 int plait_lend_begin(int most, int cpus[]);
-/* Ends what plait_lend_begin() has begun, with the numbers that it gave. */
+/* Ends what plait_lend_begin() has begun, with the numbers that it gave; what this process has not borrowed is left alone. */
 void plait_lend_end(int count, const int cpus[]);
 
 #ifdef __cplusplus
