@@ -257,11 +257,12 @@ void fetch(Page& wanted, bool write) {
     page->state = State::clean;
     protections.add(page->id, Access::read);
   }
+  protections.apply();
   if (write && wanted.state == State::clean) {
     make_twin(wanted);
-    protections.apply();
     protect(wanted.id, 1, Access::write);
   }
+  // It may heed notices that make these pages invalid again.
   if (when_pages_come) when_pages_come();
 }
 
