@@ -87,6 +87,7 @@ constexpr std::array kTable{
     text(Id::openmpi_rank, Reader::mpi, "OMPI_COMM_WORLD_RANK", "set by the launcher", "Open MPI: the same"),
     whole(Id::openmp_threads, Reader::system, "OMP_NUM_THREADS", 1, kMany, "1",
           "threads in each process, where plait run is not told --threads"),
+    text(Id::openmp_dynamic, Reader::system, "OMP_DYNAMIC", "false", "of any value: parallel regions borrow no cores (PLAIT_LEND)"),
     text(Id::openmp_stack, Reader::system, "OMP_STACKSIZE", "the system's",
          "OpenMP over several nodes: the stacks of threads, with B, K, M or G behind the number"),
     text(Id::libgomp_stack, Reader::system, "GOMP_STACKSIZE", "the system's", "the same, where OMP_STACKSIZE is not set"),

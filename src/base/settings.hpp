@@ -40,6 +40,7 @@ enum class Id : unsigned char {
   pmi_rank,
   openmpi_rank,
   openmp_threads,
+  openmp_dynamic,
   openmp_stack,
   libgomp_stack,
   c_compiler,

@@ -3,8 +3,8 @@
 
 #include <array>
 #include <atomic>
-#include <cstdlib>
 
+#include "base/settings.hpp"
 #include "lend/omp/region.hpp"
 
 namespace plait::lend::omp {
@@ -44,10 +44,7 @@ bool was_told(int threads) noexcept {
 
 /// False: all regions shall have that number. True: OpenMP never gives more than this process has CPUs.
 bool environment_says_dynamic() noexcept {
-  static const bool says = [] {
-    const char* const value = std::getenv("OMP_DYNAMIC");
-    return value && *value;
-  }();
+  static const bool says = !settings::text(settings::Id::openmp_dynamic).empty();
   return says;
 }
 
