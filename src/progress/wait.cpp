@@ -36,6 +36,8 @@ constexpr auto kUnnotified = 20us;
 /// A wait that has yielded so often lends its process's cores, and from then on leaves them alone but for a look now and then.
 constexpr int kYieldsToLend = 100;
 constexpr auto kWhileLent = 50us;
+/// Each time a look is as much later, until this: it takes some of the core that has been lent.
+constexpr int kLooksWhileLent = 10;
 
 /// Of those that wait for what has to be polled one does, and the others sleep until it has something for them.
 struct Driving {
@@ -83,7 +85,7 @@ bool Wait::give_way() noexcept {
   if (!is_driver()) return true;
   sched_yield();
   if (lends_)
-    sleep_for(kWhileLent);
+    sleep_for(while_lent());
   else if (waited > kPatientYields)
     std::this_thread::sleep_for(kNap);
   return false;
@@ -115,8 +117,13 @@ bool Wait::is_driver() noexcept {
   return driver_;
 }
 
+std::chrono::nanoseconds Wait::while_lent() noexcept {
+  sleeps_ = std::min(sleeps_ + 1, kLooksWhileLent);
+  return kWhileLent * sleeps_;
+}
+
 std::chrono::nanoseconds Wait::how_long() noexcept {
-  if (!waiter_.event()) return lends_ ? kWhileLent : kUnnotified;
+  if (!waiter_.event()) return lends_ ? while_lent() : kUnnotified;
   std::chrono::nanoseconds longest = std::min<std::chrono::nanoseconds>(waiter_.longest(), kFirstSleep * ++sleeps_);
   // Asked whether it still lends, it sleeps on.
   if (must_poll() || lends_) longest = std::min<std::chrono::nanoseconds>(longest, kWhileOthersPoll);

@@ -97,6 +97,7 @@ class Wait {
   [[nodiscard]] bool is_driver() noexcept;
   [[nodiscard]] bool lend() noexcept;
   [[nodiscard]] std::chrono::nanoseconds how_long() noexcept;
+  [[nodiscard]] std::chrono::nanoseconds while_lent() noexcept;
   void sleep_for(std::chrono::nanoseconds time) noexcept;
   void begin_sleep() noexcept;
   void end_sleep() noexcept;
