@@ -1,6 +1,6 @@
 /* Cores that wait are lent: with PLAIT_LEND=1 in all processes, as `plait run --lend` sets it, a process that waits in a call of the MPI's
- * lends its cores to the others of its node, which use them in their next parallel region. OpenMP's regions do so by themselves; these calls
- * are for threads of other kinds, and for programs that want to know. C and C++; docs/lend.md.
+ * lends its cores to the others of its node, which use them in their next parallel region. OpenMP's regions do so by themselves; these
+ * calls are for threads of other kinds, and for programs that want to know. C and C++; docs/lend.md.
  *
  * Each may be called by any thread at any time. Before MPI_Init, and where nothing can be lent, nothing is. */
 #ifndef PLAIT_LEND_H

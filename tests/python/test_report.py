@@ -311,7 +311,8 @@ def test_overlap_is_drawn_as_points_over_theory(tmp_path):
         ({"machine": lambda model, nk: 1.09 if nk > 2 else 0.92}, "lies within 10 % of the theory in all models."),
         (  # as fast as with all threads
             {"machine": lambda model, nk: 0.6 if nk > 2 and model.endswith("reserved") else 1.0, "fewer": 1.1, "processes": 1},
-            "in 8 of 12 points; of the theory with the speed that 1 thread has here, in 8 of 9. Above it, by up to 67 %, are funneled-reserved, multiple-reserved at nk 8, 32: memory bandwidth is"
+            "in 8 of 12 points; of the theory with the speed that 1 thread has here, in 8 of 9. Above it, by up to 67 %, are"
+            " funneled-reserved, multiple-reserved at nk 8, 32: memory bandwidth is"
             " saturated, so that 1 thread multiplies nearly as fast as 2.",
         ),
         (
