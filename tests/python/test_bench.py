@@ -329,6 +329,7 @@ def test_latency_of_every_side_and_bandwidth(tmp_path, hosts):
     assert found["skipped"] == (dict.fromkeys(limits, APART) if hosts > 1 else {})
 
 
+@pytest.mark.once
 def test_overlap_of_every_model_and_what_theory_expects(tmp_path):
     """2 x 2: digests and sums are compared by the program itself"""
     found = report(tmp_path / "overlap.json", "overlap", "-t", 2, "--grid", "8x8", "--nk", "1,3", threads=2)
