@@ -13,6 +13,7 @@
 #include <filesystem>
 
 #include "error.hpp"
+#include "ranks.hpp"
 
 namespace plait::lbm {
 namespace {
@@ -23,12 +24,6 @@ namespace {
   MPI_Error_string(code, text, &length);
   const std::string line(text, static_cast<std::size_t>(length));
   return line.substr(0, line.find_first_of(",\n"));
-}
-
-[[nodiscard]] int rank_of(MPI_Comm comm) {
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
-  return rank;
 }
 
 /// An MPI file. All processes agree after each collective call whether it went well: one that left alone would be waited for in the

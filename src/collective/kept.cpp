@@ -27,7 +27,7 @@ Uses& uses() {
 }
 
 /// How often the datatype is to be freed now: MPI_Type_get_contents may have given the program the same handle once more.
-int end_use(MPI_Datatype type) noexcept {
+int end_one_use(MPI_Datatype type) noexcept {
   Uses& u = uses();
   const std::lock_guard guard(u.lock);
   const auto found = u.of.find(p2p::to_bits(type));
@@ -47,7 +47,7 @@ void KeptType::keep(MPI_Datatype type) {
 }
 
 void KeptType::give_back() noexcept {
-  for (int n = end_use(type_); n > 0; --n) {
+  for (int n = end_one_use(type_); n > 0; --n) {
     const MpiLock lock;
     MPI_Datatype type = type_;
     PMPI_Type_free(&type);

@@ -25,7 +25,7 @@ constexpr gaspi_config_t initial() noexcept {
   return c;
 }
 
-constinit gaspi_config_t current = initial();
+constinit gaspi_config_t in_use = initial();
 
 template <class Number>
 bool within(Number value, std::size_t most) noexcept {
@@ -34,7 +34,7 @@ bool within(Number value, std::size_t most) noexcept {
 
 }  // namespace
 
-gaspi_config_t& config() noexcept { return current; }
+gaspi_config_t& config() noexcept { return in_use; }
 
 bool is_right(const gaspi_config_t& c) noexcept {
   return within(c.queue_size_max, kQueueSize) && within(c.queue_num, kQueues) && within(c.group_max, kGroups - 1) &&

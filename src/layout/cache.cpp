@@ -63,7 +63,7 @@ Shared predefined(MPI_Datatype datatype) {
   return layout;
 }
 
-Shared make(MPI_Datatype datatype) {
+Shared keep(MPI_Datatype datatype) {
   require_committed(datatype);
   const std::lock_guard lock(making);
   if (Shared other = kept_with(datatype)) return other;  // another thread was first
@@ -93,7 +93,7 @@ std::shared_ptr<const Layout> layout_of(MPI_Datatype datatype) {
   const MpiLock gate;
   const auto turn = one_at_a_time();
   if (Shared layout = kept_with(datatype)) return layout;
-  return is_predefined(combiner_of(datatype)) ? predefined(datatype) : make(datatype);
+  return is_predefined(combiner_of(datatype)) ? predefined(datatype) : keep(datatype);
 }
 
 }  // namespace plait::layout

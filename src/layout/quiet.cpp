@@ -10,7 +10,7 @@ namespace {
 
 constinit MPI_Comm communicator = MPI_COMM_NULL;
 
-void make() {
+void make_communicator() {
   constexpr int kTag = 0x504C;  // keeps this apart from what other threads may create meanwhile
   MPI_Group self = MPI_GROUP_NULL;
   check(PMPI_Comm_group(MPI_COMM_SELF, &self));
@@ -23,7 +23,7 @@ void make() {
 }  // namespace
 
 MPI_Comm quiet() {
-  static const bool made = (make(), true);
+  static const bool made = (make_communicator(), true);
   static_cast<void>(made);
   return communicator;
 }

@@ -23,7 +23,7 @@ struct Process {
   Board board;
   std::vector<int> own, others, all;
   std::atomic<std::uint64_t> borrowed{0};
-  std::atomic<Clock::time_point> asked;  ///< others, by any thread; relaxed: a hint
+  std::atomic<Clock::time_point> asked{Clock::time_point{}};  ///< others, by any thread; relaxed: a hint
 };
 
 /// Never destroyed: threads may wait, and end regions, while the program ends.

@@ -10,8 +10,15 @@
 #include "mpi/error.hpp"
 #include "mpi/handle.hpp"
 #include "mpi/waiting.hpp"
+#include "p2p/status.hpp"
 
 namespace plait::mpi {
+
+/// What a call on many says of one that was null, inactive or complete from its start.
+inline void end_empty(MPI_Status* status) noexcept {
+  p2p::set_empty(status);
+  if (p2p::wants(status)) status->MPI_ERROR = MPI_SUCCESS;
+}
 
 struct Ours {
   Request* request;

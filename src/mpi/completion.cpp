@@ -53,12 +53,6 @@ void retire_into(Request& r, MPI_Request* handle, MPI_Status* status, Outcome& o
   if (error != MPI_SUCCESS) outcome.take(comm);
 }
 
-/// What a call on many says of one that was null, inactive or complete from its start.
-void end_empty(MPI_Status* status) noexcept {
-  p2p::set_empty(status);
-  status->MPI_ERROR = MPI_SUCCESS;
-}
-
 /// Persistent ones that were not started count as complete in calls that wait for all.
 void empty_inactive(const Batch& batch, int count, const MPI_Request* requests, MPI_Status* statuses) {
   if (!batch.any_inactive || statuses == MPI_STATUSES_IGNORE) return;

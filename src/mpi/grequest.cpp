@@ -44,7 +44,7 @@ const Callbacks& callbacks_of(MPIX_Grequest_class handle) {
   return c.all[at];
 }
 
-void start(const Callbacks& callbacks, void* extra, MPI_Request* request) {
+void begin(const Callbacks& callbacks, void* extra, MPI_Request* request) {
   require(request, MPI_ERR_ARG);
   grequest::Grequest* const g = grequest::start(callbacks, extra);
   require(g, MPI_ERR_NO_MEM);
@@ -66,7 +66,7 @@ extern "C" int MPIX_Grequest_start(MPI_Grequest_query_function* query_fn, MPI_Gr
   return guarded([&] {
     const Callbacks callbacks{query_fn, free_fn, cancel_fn, poll_fn, wait_fn};
     require_callbacks(callbacks);
-    start(callbacks, extra_state, request);
+    begin(callbacks, extra_state, request);
   });
 }
 
@@ -84,7 +84,7 @@ extern "C" int MPIX_Grequest_class_create(MPI_Grequest_query_function* query_fn,
 
 extern "C" int MPIX_Grequest_class_allocate(MPIX_Grequest_class greq_class, void* extra_state, MPI_Request* request) {
   using namespace plait::mpi;
-  return guarded([&] { start(callbacks_of(greq_class), extra_state, request); });
+  return guarded([&] { begin(callbacks_of(greq_class), extra_state, request); });
 }
 
 extern "C" int MPI_Grequest_complete(MPI_Request request) {

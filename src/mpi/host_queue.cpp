@@ -31,7 +31,7 @@ std::shared_ptr<queue::Occurrence> last_of(plait_event handle) {
 }
 
 /// Throws what has failed on the queue.
-void tell(queue::HostQueue& queue) {
+void tell_errors(queue::HostQueue& queue) {
   const int error = queue.take_error();
   require(error == MPI_SUCCESS, error);
 }
@@ -44,7 +44,7 @@ void tell(queue::HostQueue& queue) {
 using plait::require;
 using plait::mpi::answer;
 using plait::mpi::last_of;
-using plait::mpi::tell;
+using plait::mpi::tell_errors;
 using plait::queue::events;
 using plait::queue::HostQueue;
 using plait::queue::Occurrence;
@@ -78,7 +78,7 @@ extern "C" int plait_queue_enqueue(plait_queue queue, plait_queue_function* func
   return answer([&] {
     require(function, MPI_ERR_ARG);
     const std::shared_ptr<HostQueue> q = queues().find(queue);
-    tell(*q);
+    tell_errors(*q);
     q->put(function, argument);
   });
 }
@@ -90,7 +90,7 @@ extern "C" int plait_queue_synchronize(plait_queue queue) {
     const auto here = std::make_shared<Occurrence>();
     q->record(here);
     here->wait();
-    tell(*q);
+    tell_errors(*q);
   });
 }
 

@@ -107,7 +107,7 @@ Sums count_messages() noexcept {
 /// all processes have come here and nothing is under way. Their counts are not of one moment. But where no more was sent than was
 /// received, and this is the same when all have counted once more, then nothing was under way in between; and who has nothing to send
 /// and gets nothing sends nothing. (Mattern, Algorithms for distributed termination detection, 1987: the four counter method.)
-void finish() noexcept {
+void finish_messages() noexcept {
   queue::engine::stop();
   progress::stop_helper();  // where MPI_Finalize went to the MPI at once, as Open MPI's Fortran calls do
   const MPI_Comm world = p2p::world();
@@ -168,7 +168,7 @@ int finish_last() noexcept {
     gaspi_ended.store(gaspi::current() != nullptr, std::memory_order_relaxed);
     gaspi::stop();
     ordinary::end_world();
-    finish();
+    finish_messages();
     lend::stop();
     close_groups();
     layout::free_quiet();

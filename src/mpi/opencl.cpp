@@ -12,7 +12,7 @@ namespace {
 
 /// Runs a call once OpenCL is found: its error class.
 template <class Body>
-int answer(Body body) noexcept {
+int with_opencl(Body body) noexcept {
   try {
     std::string why;
     require(queue::opencl::load(why), MPI_ERR_OTHER);
@@ -30,21 +30,21 @@ int answer(Body body) noexcept {
 
 #pragma GCC visibility push(default)
 
-using plait::mpi::answer;
+using plait::mpi::with_opencl;
 
 extern "C" int plait_cl_address(_cl_mem* buffer, void** address) {
-  return answer([&] {
+  return with_opencl([&] {
     plait::require(address, MPI_ERR_ARG);
     *address = plait::queue::opencl::address_of(buffer);
   });
 }
 
 extern "C" int plait_cl_svm(_cl_context* context, void* address, size_t bytes) {
-  return answer([&] { plait::queue::opencl::add_shared(context, address, bytes); });
+  return with_opencl([&] { plait::queue::opencl::add_shared(context, address, bytes); });
 }
 
 extern "C" int plait_cl_release_address(void* address) {
-  return answer([&] { plait::queue::opencl::release_address(address); });
+  return with_opencl([&] { plait::queue::opencl::release_address(address); });
 }
 
 #pragma GCC visibility pop

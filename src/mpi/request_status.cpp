@@ -10,11 +10,6 @@
 namespace plait::mpi {
 namespace {
 
-void end_empty(MPI_Status* status) {
-  p2p::set_empty(status);
-  if (p2p::wants(status)) status->MPI_ERROR = MPI_SUCCESS;
-}
-
 void peek_into(Request& r, MPI_Status* statuses, int i, Outcome& outcome) {
   MPI_Status* const status = statuses == MPI_STATUSES_IGNORE ? nullptr : &statuses[i];
   const int error = r.kind->peek(r, status);

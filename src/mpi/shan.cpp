@@ -22,11 +22,11 @@ using shan::Failure;
 using shan::Neighborhood;
 using shan::Segment;
 
-void say(const char* call, const char* what) noexcept { std::fprintf(stderr, "plait: %s: %s\n", call, what); }
+void say_of_call(const char* call, const char* what) noexcept { std::fprintf(stderr, "plait: %s: %s\n", call, what); }
 
 /// Runs a call. Whatever goes wrong below is said.
 template <class Call>
-int guarded(Call call, const char* name = __builtin_FUNCTION()) noexcept {
+int shan_guarded(Call call, const char* name = __builtin_FUNCTION()) noexcept {
   try {
     int is = 0;
     int was = 0;
@@ -35,16 +35,16 @@ int guarded(Call call, const char* name = __builtin_FUNCTION()) noexcept {
     expect(is && !was, "MPI is not initialized, or finalized already");
     return call();
   } catch (const Failure& failure) {
-    say(name, failure.what());
+    say_of_call(name, failure.what());
   } catch (const MPIError& error) {
     char text[MPI_MAX_ERROR_STRING] = {};
     int length = 0;
     PMPI_Error_string(error.code, text, &length);
-    say(name, text);
+    say_of_call(name, text);
   } catch (const std::bad_alloc&) {
-    say(name, "no memory is left");
+    say_of_call(name, "no memory is left");
   } catch (const std::exception& error) {
-    say(name, error.what());
+    say_of_call(name, error.what());
   }
   return SHAN_ERROR;
 }
@@ -122,7 +122,7 @@ using namespace plait::mpi;  // NOLINT(google-build-using-namespace): what follo
 extern "C" {
 
 int shan_alloc_shared(shan_segment_t* segment, int shan_id, int shan_type, long dataSz, MPI_Comm shm_comm) {
-  return guarded([&] {
+  return shan_guarded([&] {
     expect(segment, "the segment is null");
     expect(shan_type == SHAN_DATA || shan_type == SHAN_TYPE, "the type is neither SHAN_DATA nor SHAN_TYPE");
     expect(dataSz >= 0, "the size is below 0");
@@ -133,7 +133,7 @@ int shan_alloc_shared(shan_segment_t* segment, int shan_id, int shan_type, long 
 }
 
 int shan_free_shared(shan_segment_t* segment) {
-  return guarded([&] {
+  return shan_guarded([&] {
     delete &segment_of(segment);
     segment->plait = nullptr;
     return SHAN_SUCCESS;
@@ -141,7 +141,7 @@ int shan_free_shared(shan_segment_t* segment) {
 }
 
 int shan_get_shared_ptr(const shan_segment_t* segment, int local_rank, void** ptr) {
-  return guarded([&] {
+  return shan_guarded([&] {
     expect(ptr, "the pointer is null");
     const Segment& s = segment_of(segment);
     require_between(local_rank, static_cast<int>(s.block.processes()), "local rank");
@@ -151,14 +151,14 @@ int shan_get_shared_ptr(const shan_segment_t* segment, int local_rank, void** pt
 }
 
 int shan_notify_init_shared(shan_notification_t* ptr, int idx) {
-  return guarded([&] {
+  return shan_guarded([&] {
     counter(ptr, idx).store(0, std::memory_order_release);
     return SHAN_SUCCESS;
   });
 }
 
 int shan_notify_reset_shared(shan_notification_t* ptr, int idx, int* old) {
-  return guarded([&] {
+  return shan_guarded([&] {
     expect(old, "the old value is null");
     *old = counter(ptr, idx).exchange(0, std::memory_order_acq_rel);
     return SHAN_SUCCESS;
@@ -166,14 +166,14 @@ int shan_notify_reset_shared(shan_notification_t* ptr, int idx, int* old) {
 }
 
 int shan_notify_increment_shared(shan_notification_t* ptr, int idx, int increment) {
-  return guarded([&] {
+  return shan_guarded([&] {
     counter(ptr, idx).fetch_add(increment, std::memory_order_acq_rel);
     return SHAN_SUCCESS;
   });
 }
 
 int shan_notify_test_shared(shan_notification_t* ptr, int idx, int* value) {
-  return guarded([&] {
+  return shan_guarded([&] {
     expect(value, "the value is null");
     *value = counter(ptr, idx).load(std::memory_order_acquire);
     return SHAN_SUCCESS;
@@ -184,7 +184,7 @@ int shan_comm_init_comm(shan_neighborhood_t* neighborhood, int id, const int* ne
                         const long* maxRecvSz, const int* max_nelem_send, const int* max_nelem_recv, int num_type, MPI_Comm shm_comm,
                         MPI_Comm all_comm) {
   static_cast<void>(id);
-  return guarded([&] {
+  return shan_guarded([&] {
     expect(neighborhood, "the neighbourhood is null");
     require_communicator(shm_comm, "shm_comm");
     require_communicator(all_comm, "all_comm");
@@ -196,7 +196,7 @@ int shan_comm_init_comm(shan_neighborhood_t* neighborhood, int id, const int* ne
 }
 
 int shan_comm_free_comm(shan_neighborhood_t* neighborhood) {
-  return guarded([&] {
+  return shan_guarded([&] {
     delete &neighborhood_of(neighborhood);
     neighborhood->plait = nullptr;
     return SHAN_SUCCESS;
@@ -205,7 +205,7 @@ int shan_comm_free_comm(shan_neighborhood_t* neighborhood) {
 
 int shan_comm_type_offset(const shan_neighborhood_t* neighborhood, int type_id, int** nelem_send, int** nelem_recv, int** send_sz,
                           int** recv_sz, long** send_offset, long** recv_offset) {
-  return guarded([&] {
+  return shan_guarded([&] {
     const Neighborhood::Lists lists = with_type(neighborhood, type_id).lists(type_id);
     if (nelem_send) *nelem_send = lists.send_count;
     if (nelem_recv) *nelem_recv = lists.receive_count;
@@ -218,51 +218,51 @@ int shan_comm_type_offset(const shan_neighborhood_t* neighborhood, int type_id, 
 }
 
 int shan_comm_notify_or_write(const shan_neighborhood_t* neighborhood, const shan_segment_t* segment, int type_id, int idx) {
-  return guarded([&] {
+  return shan_guarded([&] {
     with_neighbor(neighborhood, type_id, idx).send(segment_of(segment), type_id, idx);
     return SHAN_SUCCESS;
   });
 }
 
 int shan_comm_wait4Recv(const shan_neighborhood_t* neighborhood, const shan_segment_t* segment, int type_id, int idx) {
-  return guarded([&] {
+  return shan_guarded([&] {
     with_neighbor(neighborhood, type_id, idx).receive(segment_of(segment), type_id, idx);
     return SHAN_SUCCESS;
   });
 }
 
 int shan_comm_test4Recv(const shan_neighborhood_t* neighborhood, const shan_segment_t* segment, int type_id, int idx) {
-  return guarded(
+  return shan_guarded(
       [&] { return with_neighbor(neighborhood, type_id, idx).try_receive(segment_of(segment), type_id, idx) ? SHAN_SUCCESS : SHAN_FAIL; });
 }
 
 int shan_comm_wait4Send(const shan_neighborhood_t* neighborhood, int type_id, int idx) {
-  return guarded([&] {
+  return shan_guarded([&] {
     with_neighbor(neighborhood, type_id, idx).wait_for_send(type_id, idx);
     return SHAN_SUCCESS;
   });
 }
 
 int shan_comm_test4Send(const shan_neighborhood_t* neighborhood, int type_id, int idx) {
-  return guarded([&] { return with_neighbor(neighborhood, type_id, idx).has_left(type_id, idx) ? SHAN_SUCCESS : SHAN_FAIL; });
+  return shan_guarded([&] { return with_neighbor(neighborhood, type_id, idx).has_left(type_id, idx) ? SHAN_SUCCESS : SHAN_FAIL; });
 }
 
 int shan_comm_wait4AllRecv(const shan_neighborhood_t* neighborhood, const shan_segment_t* segment, int type_id) {
-  return guarded([&] {
+  return shan_guarded([&] {
     with_type(neighborhood, type_id).receive_all(segment_of(segment), type_id, true);
     return SHAN_SUCCESS;
   });
 }
 
 int shan_comm_wait4AllSend(const shan_neighborhood_t* neighborhood, int type_id) {
-  return guarded([&] {
+  return shan_guarded([&] {
     with_type(neighborhood, type_id).wait_for_sends(type_id);
     return SHAN_SUCCESS;
   });
 }
 
 int shan_comm_wait4All(const shan_neighborhood_t* neighborhood, const shan_segment_t* segment, int type_id) {
-  return guarded([&] {
+  return shan_guarded([&] {
     Neighborhood& n = with_type(neighborhood, type_id);
     n.receive_all(segment_of(segment), type_id, false);
     n.wait_for_sends(type_id);
@@ -271,18 +271,18 @@ int shan_comm_wait4All(const shan_neighborhood_t* neighborhood, const shan_segme
 }
 
 int shan_comm_shmemBarrier(const shan_neighborhood_t* neighborhood) {
-  return guarded([&] {
+  return shan_guarded([&] {
     neighborhood_of(neighborhood).barrier();
     return SHAN_SUCCESS;
   });
 }
 
 int shan_comm_local_rank(const shan_neighborhood_t* neighborhood, int rank) {
-  return guarded([&] { return neighborhood_of(neighborhood).local_rank(rank); });
+  return shan_guarded([&] { return neighborhood_of(neighborhood).local_rank(rank); });
 }
 
 int plait_shan_comm_datatypes(const shan_neighborhood_t* neighborhood, int type_id, int idx, MPI_Datatype send, MPI_Datatype receive) {
-  return guarded([&] {
+  return shan_guarded([&] {
     with_neighbor(neighborhood, type_id, idx).set_datatypes(type_id, idx, send, receive);
     return SHAN_SUCCESS;
   });

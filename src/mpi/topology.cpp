@@ -25,7 +25,7 @@ std::span<const int> ints(const int* at, int n) {
 }
 
 /// As many as fit.
-void put(const std::vector<int>& from, int* to, int most) {
+void copy_out(const std::vector<int>& from, int* to, int most) {
   std::copy_n(from.begin(), std::min(from.size(), static_cast<std::size_t>(std::max(most, 0))), to);
 }
 
@@ -163,9 +163,9 @@ PLAIT_ASKS_TOPOLOGY(MPI_Cart_get, (MPI_Comm comm, int most, int dims[], int peri
   const Topology& t = plait::mpi::cartesian(*c);
   std::vector<int> here(t.dims.size());
   plait::threadcomm::coordinates(t, c->rank, here);
-  plait::mpi::put(t.dims, dims, most);
-  plait::mpi::put(t.periods, periods, most);
-  plait::mpi::put(here, coords, most);
+  plait::mpi::copy_out(t.dims, dims, most);
+  plait::mpi::copy_out(t.periods, periods, most);
+  plait::mpi::copy_out(here, coords, most);
 })
 PLAIT_ASKS_TOPOLOGY(MPI_Cart_rank, (MPI_Comm comm, const int coords[], int* rank), (comm, coords, rank), {
   const Topology& t = plait::mpi::cartesian(*c);
@@ -178,7 +178,7 @@ PLAIT_ASKS_TOPOLOGY(MPI_Cart_coords, (MPI_Comm comm, int rank, int most, int coo
   plait::mpi::check_rank(*c, rank);
   std::vector<int> there(t.dims.size());
   plait::threadcomm::coordinates(t, rank, there);
-  plait::mpi::put(there, coords, most);
+  plait::mpi::copy_out(there, coords, most);
 })
 PLAIT_ASKS_TOPOLOGY(MPI_Cart_shift, (MPI_Comm comm, int dimension, int by, int* source, int* dest), (comm, dimension, by, source, dest), {
   const Topology& t = plait::mpi::cartesian(*c);
@@ -201,8 +201,8 @@ PLAIT_ASKS_TOPOLOGY(MPI_Graphdims_get, (MPI_Comm comm, int* nodes, int* edges), 
   *edges = static_cast<int>(plait::mpi::graph(*c).edges.size());
 })
 PLAIT_ASKS_TOPOLOGY(MPI_Graph_get, (MPI_Comm comm, int nodes, int most, int index[], int edges[]), (comm, nodes, most, index, edges), {
-  plait::mpi::put(plait::mpi::graph(*c).index, index, nodes);
-  plait::mpi::put(plait::mpi::graph(*c).edges, edges, most);
+  plait::mpi::copy_out(plait::mpi::graph(*c).index, index, nodes);
+  plait::mpi::copy_out(plait::mpi::graph(*c).edges, edges, most);
 })
 PLAIT_ASKS_TOPOLOGY(MPI_Graph_neighbors_count, (MPI_Comm comm, int rank, int* n), (comm, rank, n), {
   plait::mpi::check_rank(*c, rank);
@@ -211,7 +211,7 @@ PLAIT_ASKS_TOPOLOGY(MPI_Graph_neighbors_count, (MPI_Comm comm, int rank, int* n)
 PLAIT_ASKS_TOPOLOGY(MPI_Graph_neighbors, (MPI_Comm comm, int rank, int most, int neighbors[]), (comm, rank, most, neighbors), {
   plait::mpi::check_rank(*c, rank);
   const std::span<const int> all = plait::threadcomm::graph_neighbours(plait::mpi::graph(*c), rank);
-  plait::mpi::put({all.begin(), all.end()}, neighbors, most);
+  plait::mpi::copy_out({all.begin(), all.end()}, neighbors, most);
 })
 
 PLAIT_ASKS_TOPOLOGY(MPI_Dist_graph_neighbors_count, (MPI_Comm comm, int* in, int* out, int* weighted), (comm, in, out, weighted), {
@@ -224,10 +224,10 @@ PLAIT_ASKS_TOPOLOGY(MPI_Dist_graph_neighbors,
                     (MPI_Comm comm, int most_in, int sources[], int inweights[], int most_out, int targets[], int outweights[]),
                     (comm, most_in, sources, inweights, most_out, targets, outweights), {
                       const Topology& t = plait::mpi::distributed(*c);
-                      plait::mpi::put(t.sources, sources, most_in);
-                      plait::mpi::put(t.destinations, targets, most_out);
-                      if (t.weighted && inweights != MPI_UNWEIGHTED) plait::mpi::put(t.source_weights, inweights, most_in);
-                      if (t.weighted && outweights != MPI_UNWEIGHTED) plait::mpi::put(t.destination_weights, outweights, most_out);
+                      plait::mpi::copy_out(t.sources, sources, most_in);
+                      plait::mpi::copy_out(t.destinations, targets, most_out);
+                      if (t.weighted && inweights != MPI_UNWEIGHTED) plait::mpi::copy_out(t.source_weights, inweights, most_in);
+                      if (t.weighted && outweights != MPI_UNWEIGHTED) plait::mpi::copy_out(t.destination_weights, outweights, most_out);
                     })
 
 #pragma GCC visibility pop

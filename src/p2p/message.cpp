@@ -12,7 +12,7 @@ using lane::Operation;
 
 namespace {
 
-Request& start_send(Communicator& c, int local_index, const void* buffer, MPI_Count count, MPI_Datatype type, const Envelope& to,
+Request& start_from(Communicator& c, int local_index, const void* buffer, MPI_Count count, MPI_Datatype type, const Envelope& to,
                     Mode mode) {
   LocalEndpoint& local = local_endpoint(c, local_index, to);
   const EndpointGuard guard(*local.endpoint);
@@ -22,13 +22,13 @@ Request& start_send(Communicator& c, int local_index, const void* buffer, MPI_Co
 }  // namespace
 
 Request& isend(Communicator& c, int local, const void* buffer, MPI_Count count, MPI_Datatype type, const Envelope& to, Mode mode) {
-  Request& r = start_send(c, local, buffer, count, type, to, mode);
+  Request& r = start_from(c, local, buffer, count, type, to, mode);
   transport::nudge_network();
   return r;
 }
 
 int send(Communicator& c, int local, const void* buffer, MPI_Count count, MPI_Datatype type, const Envelope& to, Mode mode, Call call) {
-  Request& r = start_send(c, local, buffer, count, type, to, mode);
+  Request& r = start_from(c, local, buffer, count, type, to, mode);
   transport::flush_network();
   Operation* const o = as_operation(r);
   return o ? wait(*o, MPI_STATUS_IGNORE, call) : MPI_SUCCESS;

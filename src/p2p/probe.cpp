@@ -37,7 +37,7 @@ Unexpected* look(LocalEndpoint& local, const Sources& s, int tag) noexcept {
   return found;
 }
 
-void tell(const LocalEndpoint& local, const Unexpected& u, MPI_Status* status) noexcept {
+void tell_message(const LocalEndpoint& local, const Unexpected& u, MPI_Status* status) noexcept {
   if (wants(status)) set_status(status, rank_of(*local.context, u.source), u.tag, u.bytes, false);
 }
 
@@ -48,7 +48,7 @@ void tell_nobody(MPI_Status* status) noexcept {
 Request& take_out(LocalEndpoint& local, Unexpected& u, MPI_Status* status) {
   auto* const m = request::make<Message>();
   if (!m) throw std::bad_alloc();
-  tell(local, u, status);
+  tell_message(local, u, status);
   local.context->take(u);
   m->kind = &kMessage;
   m->message = &u;
@@ -72,7 +72,7 @@ bool probe(Communicator& c, int local_index, const Envelope& from, MPI_Status* s
   const Sources s = sources(c, from);
   const EndpointGuard guard(*local.endpoint);
   const Unexpected* const u = look(local, s, from.tag);
-  if (u) tell(local, *u, status);
+  if (u) tell_message(local, *u, status);
   return u != nullptr;
 }
 

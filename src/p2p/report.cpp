@@ -49,7 +49,7 @@ bool is_wanted() noexcept {
   return wanted;
 }
 
-std::string name_of(std::uint64_t handle) {
+std::string line_of(std::uint64_t handle) {
   std::array<char, MPI_MAX_OBJECT_NAME> name{};
   int length = 0;
   const MpiLock lock;
@@ -66,7 +66,7 @@ void add(Sent& to, const Sent& more) noexcept {
   to.lock_waits += more.lock_waits;
 }
 
-void tell(int rank, const std::string& name, const Sent& s) {
+void tell_line(int rank, const std::string& name, const Sent& s) {
   const Traffic& t = s.traffic;
   std::string text = "plait: rank " + std::to_string(rank) + ": " + name + ": " + std::to_string(t.messages) + " messages of " +
                      std::to_string(t.bytes) + " bytes sent";
@@ -100,7 +100,7 @@ void note_traffic(lane::MatchContext& context) noexcept try {
   if (!is_wanted() || context.handle == 0) return;
   const Sent sent{std::exchange(context.sent, {}), context.endpoint->take_lock_waits()};
   if (sent.traffic.messages == 0) return;
-  const std::string name = name_of(context.handle);
+  const std::string name = line_of(context.handle);
   const std::lock_guard guard(all().lock);
   add(all().by_name[name], sent);
 } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the report lacks it
@@ -114,11 +114,11 @@ void report_traffic(int rank) noexcept try {
   Sent others;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (i < kLines)
-      tell(rank, lines[i].first, lines[i].second);
+      tell_line(rank, lines[i].first, lines[i].second);
     else
       add(others, lines[i].second);
   }
-  if (lines.size() > kLines) tell(rank, std::to_string(lines.size() - kLines) + " other communicators", others);
+  if (lines.size() > kLines) tell_line(rank, std::to_string(lines.size() - kLines) + " other communicators", others);
 } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the report is shorter
 }
 

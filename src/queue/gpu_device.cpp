@@ -31,7 +31,7 @@ constexpr std::size_t kApart = 128;            // words that the GPU writes, and
   return log < kSmallest ? kSmallest : log;
 }
 
-[[nodiscard]] std::int64_t now() noexcept { return std::chrono::steady_clock::now().time_since_epoch().count(); }
+[[nodiscard]] std::int64_t ticks() noexcept { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
 }  // namespace
 
@@ -69,7 +69,7 @@ GpuDevice::GpuDevice(Driver& driver, GpuContext context)
 
 bool GpuDevice::has_failed() noexcept {
   if (failed_.load(std::memory_order_relaxed)) return true;
-  const std::int64_t when = now();
+  const std::int64_t when = ticks();
   if (when - asked_.load(std::memory_order_relaxed) < kAskAgain) return false;
   asked_.store(when, std::memory_order_relaxed);
   wanted_.store(true, std::memory_order_release);

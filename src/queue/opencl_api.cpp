@@ -38,7 +38,7 @@ bool peek(const void* at, const void*& word) noexcept {
 }
 
 template <class Function>
-bool find(void* library, const char* name, Function*& to, std::string& why) {
+bool find_function(void* library, const char* name, Function*& to, std::string& why) {
   to = reinterpret_cast<Function*>(dlsym(library, name));
   if (to) return true;
   why = std::string(kLibrary) + " has no " + name + ": plait needs OpenCL 1.2 or newer";
@@ -54,7 +54,7 @@ bool find_all(Api& a, std::string& why) {
           "; plait looked for it as the dynamic linker does: in LD_LIBRARY_PATH, the linker's cache and the system's folders";
     return false;
   }
-#define PLAIT_FIND(NAME) find(library, #NAME, a.NAME, why)
+#define PLAIT_FIND(NAME) find_function(library, #NAME, a.NAME, why)
   const bool found = PLAIT_FIND(clGetPlatformIDs) && PLAIT_FIND(clGetContextInfo) && PLAIT_FIND(clRetainContext) &&
                      PLAIT_FIND(clReleaseContext) && PLAIT_FIND(clCreateCommandQueue) && PLAIT_FIND(clGetCommandQueueInfo) &&
                      PLAIT_FIND(clRetainCommandQueue) && PLAIT_FIND(clReleaseCommandQueue) && PLAIT_FIND(clFlush) && PLAIT_FIND(clFinish) &&
@@ -64,7 +64,7 @@ bool find_all(Api& a, std::string& why) {
                      PLAIT_FIND(clRetainMemObject) && PLAIT_FIND(clReleaseMemObject) && PLAIT_FIND(clEnqueueReadBuffer) &&
                      PLAIT_FIND(clEnqueueWriteBuffer);
   std::string ignored;
-  if (found) static_cast<void>(find(library, "clEnqueueSVMMemcpy", a.clEnqueueSVMMemcpy, ignored));
+  if (found) static_cast<void>(find_function(library, "clEnqueueSVMMemcpy", a.clEnqueueSVMMemcpy, ignored));
 #undef PLAIT_FIND
   return found;
 }

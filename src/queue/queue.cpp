@@ -6,11 +6,11 @@ namespace plait::queue {
 namespace {
 
 using Tell = void (*)(std::uint64_t communicator, int error, const char* call) noexcept;
-constinit std::atomic<Tell> fatal{nullptr};
+constinit std::atomic<Tell> tell_fatal{nullptr};
 
 }  // namespace
 
-void set_fatal(Tell tell) noexcept { fatal.store(tell, std::memory_order_relaxed); }
+void set_fatal(Tell tell) noexcept { tell_fatal.store(tell, std::memory_order_relaxed); }
 
 void Queue::uncount() noexcept {
   // release: what the step has done, for whoever waits until none is left.
@@ -26,7 +26,7 @@ void Queue::end(StepPointer step) noexcept {
     return;
   }
   // relaxed: set before there is a queue.
-  if (error_to_tell(*step) != MPI_SUCCESS) fatal.load(std::memory_order_relaxed)(step->communicator(), step->error(), step->call());
+  if (error_to_tell(*step) != MPI_SUCCESS) tell_fatal.load(std::memory_order_relaxed)(step->communicator(), step->error(), step->call());
   step.reset();
   uncount();
 }

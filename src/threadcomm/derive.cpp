@@ -33,7 +33,7 @@ struct Card {
 };
 
 /// The new side of this rank, with the endpoint of the old.
-std::unique_ptr<Rank> make_rank(Rank& parent) {
+std::unique_ptr<Rank> make_child(Rank& parent) {
   auto rank = std::make_unique<Rank>();
   p2p::LocalEndpoint local;
   local.stream = parent.locals[0].stream;
@@ -90,7 +90,7 @@ std::shared_ptr<const Members> make_members(const Members& old, const std::vecto
 }
 
 /// By one rank of each group, for one color; `here` is one of that color.
-LocalGroup* make_group(Rank& maker, const std::vector<Card>& cards, std::uint32_t here, bool duplicate) {
+LocalGroup* make_local_group(Rank& maker, const std::vector<Card>& cards, std::uint32_t here, bool duplicate) {
   const std::vector<std::uint32_t> ranks = order(cards, cards[here].color);
   const auto all = make_members(*maker.all, cards, ranks);
   auto group = std::make_unique<LocalGroup>();
@@ -124,7 +124,7 @@ std::map<int, Made> make_groups(Rank& maker, const std::vector<Card>& cards, con
     if (cards[r].color == MPI_UNDEFINED || made.contains(cards[r].color)) continue;
     Made& of_color = made[cards[r].color] = {nullptr, MPI_SUCCESS};
     try {
-      of_color.group = make_group(maker, cards, r, duplicate);
+      of_color.group = make_local_group(maker, cards, r, duplicate);
     } catch (const MPIError& e) {
       of_color.error = e.code;
     } catch (const std::bad_alloc&) {
@@ -185,7 +185,7 @@ Rank* split(Rank& parent, int color, int key, p2p::Call call, bool duplicate) {
   std::unique_ptr<Rank> rank;
   Card mine{color, key, 0, 0, MPI_SUCCESS};
   try {
-    rank = make_rank(parent);
+    rank = make_child(parent);
     mine.context = rank->locals[0].context->id;
     mine.hidden = rank->hidden->id;
   } catch (const std::bad_alloc&) {

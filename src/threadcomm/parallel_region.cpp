@@ -77,9 +77,9 @@ void tell(ParallelRegion& region, double seconds, p2p::Call call) {
 }
 
 /// Where threads wait for others of their process.
-class Place final : public progress::Waiter {
+class Waiting final : public progress::Waiter {
  public:
-  explicit Place(ParallelRegion& region) noexcept : region_(region) {}
+  explicit Waiting(ParallelRegion& region) noexcept : region_(region) {}
   [[nodiscard]] EventCount* event() noexcept override { return &region_.all_came; }
 
  private:
@@ -113,7 +113,7 @@ bool is_overdue(ParallelRegion& region, const Watchdog& watchdog, std::chrono::s
   const Watchdog watchdog;
   guard.unlock();
   bool gives_up = false;
-  Place place(region);
+  Waiting place(region);
   progress::wait_until(
       place, progress::kForThreads, [] { return false; }, [&] { return over() || gives_up; },
       [&] { gives_up = is_overdue(region, watchdog, begin, start, call); });

@@ -13,8 +13,6 @@ namespace {
 
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
 
-std::size_t index(int i) { return static_cast<std::size_t>(i); }
-
 /// Two parts exchange vertices: from both in turn the one whose move saves most, also where it costs for now; then what came after the best
 /// moment is undone. As B. Kernighan and S. Lin (1970), with the queues of C. Fiduccia and R. Mattheyses (1982).
 class Exchange {

@@ -1,6 +1,7 @@
 // Vertices of a graph to parts of given sizes, so that few bytes go between parts. No MPI.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -11,6 +12,8 @@ namespace plait::topology {
 
 /// The part of each vertex.
 using Parts = std::vector<int>;
+
+[[nodiscard]] constexpr std::size_t index(int vertex_or_part) noexcept { return static_cast<std::size_t>(vertex_or_part); }
 
 /// The first `sizes[0]` of the order to part 0, and so on.
 [[nodiscard]] Parts cut_up(std::span<const int> order, std::span<const int> sizes);

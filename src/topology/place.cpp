@@ -13,8 +13,6 @@ namespace {
 
 constexpr std::string_view kAsItIs = "as it is";
 
-std::size_t index(int i) { return static_cast<std::size_t>(i); }
-
 struct Candidate {
   Parts parts;
   std::int64_t cut;
