@@ -40,11 +40,11 @@ test-all: all ## all tests under this MPI; TESTS=NAME... for some of them
 sanitize: ## the tests with sanitizers and assertions, under MPICH: PRESET=debug|address|undefined|address-undefined|thread
 	@scripts/sanitize $(PRESET)
 
-check: setup ## formatting and static analysis
+check: setup ## formatting and static analysis; ALONE=alone: each source as it is compiled alone, with clang's analyzer
 	@clang-format --dry-run -Werror $(CPP)
 	@ruff format --check --quiet $(PYTHON)
 	@ruff check --quiet $(PYTHON)
-	@scripts/tidy $(MPI)
+	@scripts/tidy $(MPI) $(ALONE)
 
 format: setup ## put every source into the house's format
 	@clang-format -i $(CPP)

@@ -4,7 +4,7 @@ results = --results $(STEP_LOGS)/$@.results
 others := env TEST_ONCE=OFF scripts/compile
 
 steps := set-up \
-  compile-mpich compile-openmpi compile-impi compile-system compile-address-undefined compile-thread soak \
+  compile-mpich compile-openmpi compile-impi compile-system compile-address-undefined compile-thread check soak \
   test-mpich test-openmpi test-impi test-system test-address-undefined test-thread
 .PHONY: matrix names $(steps)
 matrix: test-thread soak
@@ -17,8 +17,9 @@ compile-impi:              compile-openmpi          ; $(step) $@ $(others) impi 
 compile-system:            compile-impi             ; $(step) $@ $(others) system all
 compile-address-undefined: compile-system           ; $(step) $@ scripts/compile address-undefined unit_tests test_programs
 compile-thread:            compile-address-undefined ; $(step) $@ scripts/compile thread unit_tests
+check:                     compile-thread           ; $(step) $@ make MPI=mpich ALONE=alone check
 # Random messages beside the tests: each is the other's load.
-soak:                      compile-thread           ; $(step) $@ scripts/soak mpich 600
+soak:                      check                    ; $(step) $@ scripts/soak mpich 600
 test-mpich:                compile-mpich            ; -$(step) $@ scripts/tests mpich all $(results)
 test-openmpi:              compile-openmpi test-mpich ; -$(step) $@ scripts/tests openmpi all --not-first $(results)
 test-impi:                 compile-impi test-openmpi ; -$(step) $@ scripts/tests impi all --not-first $(results)
