@@ -12,7 +12,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-# Pinned: typer 0.29 has its own click and hands these on under no other name.
+# Pinned: typer 0.28 has its own click and hands these on under no other name. 0.29 takes pydantic, and a tenth of a second to start.
 from typer._click.exceptions import NoArgsIsHelpError, NoSuchOption, UsageError
 
 from plait import launch, mpis
