@@ -39,21 +39,21 @@ struct Completed {
 };
 template <class Call>
 void complete(int count, MPI_Fint* numbers, MPI_Fint* told, MPI_Fint* ierr, Call call) noexcept {
-  Completed is{MPI_ERR_NO_MEM, 0};
+  Completed result{MPI_ERR_NO_MEM, 0};
   try {
     const int n = count > 0 ? count : 0;
     Array<MPI_Request> requests(n);
     Array<MPI_Status> statuses(n);
     for (int i = 0; i < n; ++i) requests.data()[i] = MPI_Request_f2c(numbers[i]);
-    is = call(requests.data(), ignored(told) ? MPI_STATUSES_IGNORE : statuses.data());
+    result = call(requests.data(), ignored(told) ? MPI_STATUSES_IGNORE : statuses.data());
     for (int i = 0; i < n; ++i) numbers[i] = MPI_Request_c2f(requests.data()[i]);
-    if (is.error == MPI_SUCCESS || is.error == MPI_ERR_IN_STATUS) {
-      for (int i = 0; i < is.statuses && !ignored(told); ++i)
+    if (result.error == MPI_SUCCESS || result.error == MPI_ERR_IN_STATUS) {
+      for (int i = 0; i < result.statuses && !ignored(told); ++i)
         MPI_Status_c2f(&statuses.data()[i], told + static_cast<std::size_t>(i) * kStatus);
     }
   } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): nothing was begun
   }
-  if (ierr) *ierr = is.error;
+  if (ierr) *ierr = result.error;
 }
 
 /// A status even where there is no request at all.

@@ -199,7 +199,7 @@ bool Line::try_progress() noexcept {
   return moved;
 }
 
-bool move_on(Request& r, Round&) {
+bool progress_duplicate(Request& r, Round&) {
   Duplicating& d = as_duplicating(r);
   // acquire, release: one thread at a time.
   if (d.busy.test_and_set(std::memory_order_acquire)) return false;
@@ -226,7 +226,7 @@ int peek(Request& r, void* status) {
   return as_duplicating(r).error;
 }
 
-int end(Request& r, void* status) {
+int retire_duplicate(Request& r, void* status) {
   const int error = peek(r, status);
   request::destroy(as_duplicating(r));
   return error;
@@ -235,17 +235,17 @@ int end(Request& r, void* status) {
 /// Those of collective calls can be neither freed nor cancelled.
 int refuse(Request&) { return MPI_ERR_REQUEST; }
 
-void name_it(const Request& r, std::string& text) { text += "a duplicate of " + name_of(to_bits(as_duplicating(r).original)); }
+void describe_duplicate(const Request& r, std::string& text) { text += "a duplicate of " + name_of(to_bits(as_duplicating(r).original)); }
 
-constexpr RequestKind kKind{.progress = move_on,
+constexpr RequestKind kKind{.progress = progress_duplicate,
                             .done = [](const Request& r) { return as_duplicating(r).complete.load(std::memory_order_acquire); },
-                            .retire = end,
+                            .retire = retire_duplicate,
                             .peek = peek,
                             .free = refuse,
                             .cancel = refuse,
                             .patience = &progress::kForRequests,
                             .communicator = [](const Request& r) { return to_bits(as_duplicating(r).original); },
-                            .describe = name_it};
+                            .describe = describe_duplicate};
 
 }  // namespace
 
